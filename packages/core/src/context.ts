@@ -1,8 +1,8 @@
 import type { OnEvent } from './events.ts'
 import type { OpenWork } from './open-work.ts'
 import type { Home } from './sharing/home-context.ts'
-import type { JointCalls } from './store/joint-calls.ts'
 import type { LeaseStore } from './store/lease-store.ts'
+import type { Calls } from './store/lone-call.ts'
 import type { Clock } from './timing/clock.ts'
 import type { ReleaseNotifier } from './waiting/release-notifier.ts'
 
@@ -14,7 +14,7 @@ export interface Context {
   readonly name: string | undefined
   readonly work: OpenWork
   /** Sends requests to the store. Those made in the same turn share a command. */
-  readonly calls: JointCalls
+  readonly calls: Calls
   /** Runs a task a moment later, in the async context in which the locker was made. For work that outlives the call. */
   readonly home: Home
   /** The same clock, with timers that run in that context. */

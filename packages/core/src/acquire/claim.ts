@@ -124,7 +124,7 @@ export class Claim implements Question<TryOutcome> {
       this.#open++
       this.#silentTries++
       this.#latest = attempt
-      calls.send('acquire', this.#request, attempt as Attempt<AcquireOutcome>)
+      calls.acquire(this.#request, attempt as Attempt<AcquireOutcome>)
     } else {
       this.#checks ??= new WeakSet()
       this.#checks.add(attempt)
@@ -174,7 +174,7 @@ function release(
 ): Promise<Answer<ReleaseOutcome>> {
   return ask<ReleaseOutcome>(context, ttlMs, {
     quiet,
-    send: (attempt) => context.calls.send('release', request, attempt),
+    send: (attempt) => context.calls.release(request, attempt),
   })
 }
 

@@ -34,7 +34,7 @@ export async function extend(
   const { outcome, sentAt } = await ask<RenewOutcome>(context, grant.ttlMs, {
     span,
     onLate,
-    send: (attempt) => context.calls.send('renew', request, attempt),
+    send: (attempt) => context.calls.renew(request, attempt),
   })
   onLate(outcome, sentAt)
   lease.assertValid()

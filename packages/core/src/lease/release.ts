@@ -48,7 +48,7 @@ export async function releaseGrant(
     const send = (attempt: Attempt<ReleaseOutcome>): void => {
       // A repeat is an ordinary release.
       if (!first && passing) passing.send(token, attempt)
-      else context.calls.send('release', { key, token }, attempt)
+      else context.calls.release({ key, token }, attempt)
       if (first) repeats.push(attempt)
       else first = attempt
     }

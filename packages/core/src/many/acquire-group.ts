@@ -89,7 +89,11 @@ class Group {
       ...context,
       // An acquisition asks its notifier only for a waiter.
       notifier: { waiter } as ReleaseNotifier,
-      calls: { send: (verb, request, attempt) => this.#send(verb, request, attempt) },
+      calls: {
+        ...context.calls,
+        acquire: (request, attempt) => attempt.follow(this.#acquire(request, attempt)),
+        release: (request, attempt) => attempt.follow(this.#release(request, attempt)),
+      },
     }
   }
 
@@ -108,14 +112,6 @@ class Group {
     const drawn = this.#keys.map(() => drawAcquisitionId(this.#context.name))
     this.#ids.set(acquisitionId, drawn)
     return drawn
-  }
-
-  #send(verb: string, request: object, attempt: Attempt<never>): void {
-    const sent =
-      verb === 'acquire'
-        ? this.#acquire(request as AcquireRequest, attempt)
-        : this.#release(request as ReleaseRequest, attempt)
-    attempt.follow(sent as Promise<never>)
   }
 
   async #acquire({ acquisitionId, ttlMs }: AcquireRequest, call: CallDeadline): Promise<AcquireOutcome> {

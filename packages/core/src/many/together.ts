@@ -2,7 +2,7 @@ import type { Context } from '../context.ts'
 import type { Attempt } from '../store/attempt.ts'
 import { Command } from '../store/command.ts'
 import { CommandTimes } from '../store/command-times.ts'
-import { type AnyVerb, sendAlone, type Verb } from '../store/lone-call.ts'
+import { type AnyVerb, callsBy, sendAlone, type Verb } from '../store/lone-call.ts'
 import { mostKeys } from './figures.ts'
 
 /**
@@ -16,16 +16,18 @@ export function together(context: Context): Context {
   /** Commands not sent yet, by verb and node. Only the last of each may be joined. */
   const open = new Map<string, { readonly verb: Verb; readonly commands: Command[] }>()
 
-  function send(verb: Verb, request: { readonly key: string }, attempt: Attempt<unknown>): void {
-    if (open.size === 0) void Promise.resolve().then(leave)
-    const name = `${verb} ${store.nodeOf(request.key)}`
-    const lane = open.get(name) ?? { verb, commands: [] }
-    open.set(name, lane)
-    const { commands } = lane
-    // Requests whose deadlines differ too much are sent separately.
-    if (!commands[commands.length - 1]?.join(request, attempt, mostKeys))
-      commands.push(new Command(times, request, attempt))
-  }
+  const sending =
+    (verb: Verb) =>
+    (request: { readonly key: string }, attempt: Attempt<unknown>): void => {
+      if (open.size === 0) void Promise.resolve().then(leave)
+      const name = `${verb} ${store.nodeOf(request.key)}`
+      const lane = open.get(name) ?? { verb, commands: [] }
+      open.set(name, lane)
+      const { commands } = lane
+      // Requests whose deadlines differ too much are sent separately.
+      if (!commands[commands.length - 1]?.join(request, attempt, mostKeys))
+        commands.push(new Command(times, request, attempt))
+    }
 
   function leave(): void {
     const lanes = [...open.values()]
@@ -44,5 +46,5 @@ export function together(context: Context): Context {
     }
   }
 
-  return { ...context, calls: { send: send as Context['calls']['send'] } }
+  return { ...context, calls: callsBy(sending) }
 }

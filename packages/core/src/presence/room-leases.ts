@@ -51,14 +51,6 @@ export class RoomLeases {
         },
         attempt,
       )
-    return {
-      ...this.context,
-      calls: {
-        send: (verb, request, attempt) =>
-          verb === 'acquire'
-            ? enter(request as AcquireRequest, attempt as Attempt<unknown> as Attempt<AcquireOutcome>)
-            : calls.send(verb, request, attempt),
-      },
-    }
+    return { ...this.context, calls: { ...calls, acquire: enter } }
   }
 }

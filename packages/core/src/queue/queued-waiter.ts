@@ -12,7 +12,7 @@ import type {
   ReleaseOutcome,
   Unknown,
 } from '../store/lease-store.ts'
-import type { OutcomeOf, RequestOf, Verb } from '../store/lone-call.ts'
+import type { Calls } from '../store/lone-call.ts'
 import type {
   LeaveRequest,
   LookOutcome,
@@ -217,17 +217,15 @@ export class QueuedWaiter implements Terms, Waiter, Member {
   /** The locker's context, as this acquire sees it. */
   #view(): Context {
     const { calls, store, notifier } = this.#context
-    const send = <V extends Verb>(verb: V, request: RequestOf<V>, attempt: Attempt<OutcomeOf<V>>): void => {
-      if (verb === 'acquire') this.#try(request as AcquireRequest, attempt as Attempt<AcquireOutcome>)
-      else if ('acquisitionId' in request) this.#undo(request.acquisitionId, attempt as Attempt<ReleaseOutcome>)
-      else calls.send(verb, request, attempt)
-    }
+    const acquire: Calls['acquire'] = (request, attempt) => this.#try(request, attempt)
+    const release: Calls['release'] = (request, attempt) =>
+      'acquisitionId' in request ? this.#undo(request.acquisitionId, attempt) : calls.release(request, attempt)
     const inspect: LeaseStore['inspect'] = (_, call) => this.#check(call)
     const waiter: ReleaseNotifier['waiter'] = (clock, plan) =>
       this.#waiters ? this : aloneWaiter(notifier, clock, plan)
     // An acquire asks its notifier only for a waiter.
     const paced = { waiter } as ReleaseNotifier
-    return { ...this.#context, calls: { send }, store: { ...store, inspect }, notifier: paced }
+    return { ...this.#context, calls: { ...calls, acquire, release }, store: { ...store, inspect }, notifier: paced }
   }
 
   #try({ key, acquisitionId, ttlMs }: AcquireRequest, attempt: Attempt<AcquireOutcome>): void {

@@ -115,4 +115,6 @@ function withSlot(key: string): string {
 }
 
 /** The part of a key that Redis Cluster hashes: between the first `{` and the next `}`, unless that is empty. */
-export const hashTag = (key: string): string | undefined => /^[^{]*\{([^}]+)\}/.exec(key)?.[1]
+export const hashTag = (key: string): string | undefined =>
+  // Most keys have none, and a regular expression costs more than all else here.
+  key.includes('}') ? /^[^{]*\{([^}]+)\}/.exec(key)?.[1] : undefined

@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts'
 import type { Shared } from '../key-locker.ts'
 import type { Grant } from '../lease/grant.ts'
-import type { Attempt } from '../store/attempt.ts'
+import { only } from '../store/answered.ts'
 import type { LeaseStore, ReleaseOutcome, ReleaseRequest } from '../store/lease-store.ts'
 import type { ReleaseAfterStore } from '../store/release-after.ts'
 import { storeWith } from '../store/store-with.ts'
@@ -54,12 +54,6 @@ function contextFor(context: Context, release: LeaseStore['release']): Context {
   return {
     ...context,
     store: storeWith(store, { release }),
-    calls: {
-      send(verb, request, attempt) {
-        if (verb !== 'release') return calls.send(verb, request, attempt)
-        const sent = attempt as unknown as Attempt<ReleaseOutcome>
-        sent.follow(release([request as ReleaseRequest], sent).then(([outcome]) => outcome))
-      },
-    },
+    calls: { ...calls, release: (request, attempt) => attempt.follow(only(release([request], attempt))) },
   }
 }

@@ -6,21 +6,9 @@ import { Command } from './command.ts'
 import { CommandTimes } from './command-times.ts'
 import { leastToHalve, mostUnderWay, quietMicrotasks } from './figures.ts'
 import type { LeaseStore } from './lease-store.ts'
-import { type AnyVerb, type OutcomeOf, type RequestOf, sendAlone, type Verb } from './lone-call.ts'
+import { type AnyVerb, type Calls, callsBy, sendAlone, type Verb } from './lone-call.ts'
 
-/**
- * Sends requests to a store. Requests of one verb for one node share a command if they come in the same turn of the event
- * loop, from any calls of a locker. None waits for others: a command leaves as soon as no further request joins it.
- */
-export interface JointCalls {
-  /** Sends a request. The attempt is eventually settled, or rejected if the store rejects. */
-  send<V extends Verb>(verb: V, request: RequestOf<V>, attempt: Attempt<OutcomeOf<V>>): void
-}
-
-/** Releases leave first, so that an acquire called after the release of its key finds the lock free. */
-const order: readonly Verb[] = ['release', 'renew', 'acquire']
-
-/** A microtask by `then` costs less than one by `queueMicrotask`, which retains an async context for it. */
+/** A microtask by `then` costs less than one by `queueMicrotask`, which retains an async context for it, or by `await`. */
 const settled = Promise.resolve()
 
 const sendLane = (lane: Lane): void => lane.send()
@@ -46,31 +34,21 @@ interface Traffic {
   readonly home: Home
 }
 
-export function jointCalls({ store, clock, background, home }: Joining): JointCalls {
+/**
+ * Sends requests to a store. Requests of one verb for one node share a command if they come in the same turn of the event
+ * loop, from any calls of a locker. None waits for others: a command leaves as soon as no further request joins it.
+ */
+export function jointCalls({ store, clock, background, home }: Joining): Calls {
   const anyVerb = store as unknown as AnyVerb
   const times = new CommandTimes(clock, background)
-  const lanes: Readonly<Record<Verb, Map<string, Lane>>> = { release: new Map(), renew: new Map(), acquire: new Map() }
+  /** The lanes of each verb, by node, in the order in which they leave. */
+  const verbs: ReadonlyMap<string, Lane>[] = []
   /** How many requests have joined since commands last left, and which lane the last of them joined. */
   let joined = 0
   let last: Lane
   /** How many of these the last microtask saw, and how many microtasks have passed since one joined. */
   let seen = 0
   let quiet = 0
-
-  function laneFor(verb: Verb, key: string): Lane {
-    const node = store.nodeOf(key)
-    const known = lanes[verb].get(node)
-    if (known) return known
-    const made = new Lane(anyVerb, times, verb, traffic)
-    lanes[verb].set(node, made)
-    return made
-  }
-
-  function join(verb: Verb, key: string, request: unknown, attempt: Attempt<unknown>): void {
-    last = laneFor(verb, key)
-    last.add(request, attempt)
-    if (++joined === 1) void settled.then(leave)
-  }
 
   /** Calls of one turn follow each other microtask by microtask. A few microtasks without a request end the turn. */
   function leave(): void {
@@ -88,8 +66,9 @@ export function jointCalls({ store, clock, background, home }: Joining): JointCa
     }
   }
 
-  const sendVerb = (verb: Verb): void => lanes[verb].forEach(sendLane)
-  const sendAll = (): void => order.forEach(sendVerb)
+  const sendAll = (): void => {
+    for (const lanes of verbs) lanes.forEach(sendLane)
+  }
   const traffic: Traffic = {
     commands: 0,
     awaitsWrite: false,
@@ -100,19 +79,33 @@ export function jointCalls({ store, clock, background, home }: Joining): JointCa
     },
   }
 
-  return {
-    send<V extends Verb>(verb: V, request: RequestOf<V>, given: Attempt<OutcomeOf<V>>) {
-      const attempt = given as Attempt<unknown>
+  return callsBy((verb) => {
+    const lanes = new Map<string, Lane>()
+    verbs.push(lanes)
+
+    function laneTo(node: string): Lane {
+      const made = new Lane(anyVerb, times, verb, traffic)
+      lanes.set(node, made)
+      return made
+    }
+
+    function join(request: { readonly key: string }, attempt: Attempt<unknown>): void {
+      const node = store.nodeOf(request.key)
+      last = lanes.get(node) ?? laneTo(node)
+      last.add(request, attempt)
+      if (++joined === 1) void settled.then(leave)
+    }
+
+    return (request, attempt) => {
       if (!sharesBetweenCalls()) return sendAlone(anyVerb, verb, request, attempt)
-      const { key } = request
-      const obstacle = store.whenReady(key, attempt)
-      if (!obstacle) return join(verb, key, request, attempt)
+      const obstacle = store.whenReady(request.key, attempt)
+      if (!obstacle) return join(request, attempt)
       obstacle.then(
-        (outcome) => (outcome ? attempt.settle(outcome) : join(verb, key, request, attempt)),
+        (outcome) => (outcome ? attempt.settle(outcome) : join(request, attempt)),
         (error: unknown) => attempt.reject(error),
       )
-    },
-  }
+    }
+  })
 }
 
 /** The commands of one verb to one node. */

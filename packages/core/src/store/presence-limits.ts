@@ -20,7 +20,7 @@ const longestName = 256
 export function checkRoomName(option: string, name: unknown): asserts name is string {
   const isText = typeof name === 'string' && name !== '' && name.length <= longestName
   demandOption(
-    isText && !/[\p{Cc}\p{Surrogate}]/u.test(name),
+    isText && name.isWellFormed() && !/\p{Cc}/u.test(name),
     option,
     `text of 1 to ${longestName} characters, none of them a control character`,
     name,

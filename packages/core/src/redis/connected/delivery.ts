@@ -39,25 +39,20 @@ export class Delivery<C extends object> {
   readonly #route: Route<C>
   readonly #call: ScriptCall
   readonly #deadline: CallDeadline
-  readonly #round: { onEnd(): void }
+  readonly #onEnd: (reply: ScriptReply) => void
+  #withdraw: (() => void) | undefined
   #isHandedOver = false
   #sent: Sent | undefined
   /** The line that the client sends the call on, if known. */
   #line: object | undefined
   #reply: ScriptReply | undefined
 
-  /** @param round notified when the call is answered or will not be sent */
-  constructor(route: Route<C>, call: ScriptCall, deadline: CallDeadline, round: { onEnd(): void }) {
+  /** @param onEnd called once, when the call is answered, given up, or will not be sent */
+  constructor(route: Route<C>, call: ScriptCall, deadline: CallDeadline, onEnd: (reply: ScriptReply) => void) {
     this.#route = route
     this.#call = call
     this.#deadline = deadline
-    this.#round = round
-  }
-
-  /** The reply as of now. */
-  get reply(): ScriptReply {
-    const { to } = this.#route
-    return this.#reply ?? notSent(to, to.obstacle(this.#key) ?? to.client)
+    this.#onEnd = onEnd
   }
 
   /** The client has the call, and may have sent it. */
@@ -71,21 +66,26 @@ export class Delivery<C extends object> {
 
   /** If the connection is ready, hands the call over before returning, so calls that begin together leave together. */
   begin(): void {
+    this.#withdraw = this.#deadline.onOver(() => this.#giveUp())
+    if (this.#deadline.isOver) return
     if (!this.#route.to.obstacle(this.#key)) this.#send()
     else {
       void untilReady(this.#route, this.#key, this.#deadline).then((reply) => {
+        if (reply) this.#end(reply)
         // The caller may have given up at the very moment the client became ready.
-        if (reply || this.#deadline.isOver) this.#end(reply ?? this.reply)
-        else this.#send()
+        else if (!this.#deadline.isOver) this.#send()
       })
     }
   }
 
   /** The caller no longer waits. */
-  giveUp(): void {
-    if (!this.#isHandedOver || this.#reply) return
-    countGivenUp(this.#line)
-    this.#reply = unanswered(this.#sent?.withdraw() ?? 'unknown', this.#route.to.said?.(this.#call))
+  #giveUp(): void {
+    if (this.#reply) return
+    const { to } = this.#route
+    if (this.#isHandedOver) {
+      countGivenUp(this.#line)
+      this.#end(unanswered(this.#sent?.withdraw() ?? 'unknown', to.said?.(this.#call)))
+    } else this.#end(notSent(to, to.obstacle(this.#key) ?? to.client))
   }
 
   #send(): void {
@@ -94,7 +94,7 @@ export class Delivery<C extends object> {
     // The client and the connection are ready: earlier errors no longer explain anything.
     forgetError(to.client)
     if (connection) {
-      forgetError(connection)
+      if (connection !== to.client) forgetError(connection)
       this.#line = to.lineOf(connection)
     }
     if (!takesCall(this.#line)) {
@@ -114,8 +114,10 @@ export class Delivery<C extends object> {
   }
 
   #end(reply: ScriptReply): void {
-    this.#reply ??= reply
-    this.#round.onEnd()
+    if (this.#reply) return
+    this.#reply = reply
+    this.#withdraw?.()
+    this.#onEnd(reply)
   }
 }
 

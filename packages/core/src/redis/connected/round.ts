@@ -14,61 +14,21 @@ export const run = <C extends object>(
   behind?: () => void,
 ): Promise<readonly ScriptReply[]> =>
   new Promise((resolve) => {
-    new Round(route, calls, deadline, resolve).begin(behind)
-  })
-
-const replyOf = ({ reply }: { readonly reply: ScriptReply }): ScriptReply => reply
-
-/** Calls that are sent together. */
-class Round<C extends object> {
-  readonly #route: Route<C>
-  readonly #deadline: CallDeadline
-  readonly #deliveries: readonly Delivery<C>[]
-  readonly #resolve: (replies: readonly ScriptReply[]) => void
-  #open: number
-  #withdraw: (() => void) | undefined
-
-  constructor(
-    route: Route<C>,
-    calls: readonly ScriptCall[],
-    deadline: CallDeadline,
-    resolve: (replies: readonly ScriptReply[]) => void,
-  ) {
-    this.#route = route
-    this.#deadline = deadline
-    this.#resolve = resolve
-    this.#open = calls.length
-    this.#deliveries = calls.map((call) => new Delivery(route, call, deadline, this))
-  }
-
-  begin(behind?: () => void): void {
-    if (this.#deadline.isOver || this.#open === 0) {
-      this.#settle()
-      return
+    const replies: ScriptReply[] = []
+    let open = calls.length
+    const deliveries = calls.map(
+      (call, at) =>
+        new Delivery(route, call, deadline, (reply) => {
+          replies[at] = reply
+          if (--open === 0) resolve(replies)
+        }),
+    )
+    const send = (): void => {
+      for (const delivery of deliveries) delivery.begin()
+      // With nothing before it, it would say nothing, and a line that has gone silent would keep it.
+      if (behind && deliveries.some(({ isHandedOver }) => isHandedOver)) behind()
     }
-    this.#withdraw = this.#deadline.onOver(() => {
-      for (const delivery of this.#deliveries) delivery.giveUp()
-      this.#settle()
-    })
-    const { to } = this.#route
-    if ((this.#open === 1 && !behind) || !to.inOneWrite) this.#beginAll(behind)
-    else to.inOneWrite(() => this.#beginAll(behind))
-  }
-
-  /** One of the calls is answered, or will not be sent. */
-  onEnd(): void {
-    if (--this.#open > 0) return
-    this.#withdraw?.()
-    this.#settle()
-  }
-
-  #beginAll(behind?: () => void): void {
-    for (const delivery of this.#deliveries) delivery.begin()
-    // With nothing before it, it would say nothing, and a line that has gone silent would keep it.
-    if (this.#deliveries.some(({ isHandedOver }) => isHandedOver)) behind?.()
-  }
-
-  #settle(): void {
-    this.#resolve(this.#deliveries.map(replyOf))
-  }
-}
+    if (open === 0) resolve(replies)
+    else if ((open === 1 && !behind) || !route.to.inOneWrite) send()
+    else route.to.inOneWrite(send)
+  })
