@@ -31,7 +31,8 @@ export async function chooseRedis(
   if (named) return connect(named, 'the Redis that REDIS_URL names', false)
   say('No REDIS_URL: looking for a Redis server to start (installing one can take a minute) …')
   try {
-    const server = await startRedis()
+    // As a lock's server should be set up: it knows its locks after a restart.
+    const server = await startRedis({ args: ['--appendonly', 'yes'] })
     const redis = await connect(server.url, `a Redis started for this demo on port ${server.port}`, true)
     return {
       ...redis,
