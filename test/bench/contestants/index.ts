@@ -92,6 +92,17 @@ export const uncontended: Readonly<Record<Client, readonly Contestant[]>> = {
   memory: [rawMap, leaseholdMemory],
 }
 
+/** Contestants that take turns of a moment, with the floors that count and the quickest other libraries. */
+export const alternating: readonly Contestant[] = [
+  rawIoredis,
+  scriptsIoredis,
+  leasehold,
+  redlock,
+  redisSemaphore,
+  redlockUniversalLean,
+  verrou,
+]
+
 /** Contestants that take one key over and over. One that gives up at once would measure its errors. */
 export const hotKey: readonly Contestant[] = [
   promiseQueue,

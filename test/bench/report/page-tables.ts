@@ -1,4 +1,5 @@
 import type { Measured } from '../rounds.ts'
+import { alternatingTable } from '../scenarios/alternating.ts'
 import { burstTable } from '../scenarios/burst.ts'
 import { firstCounts, firstLocksTable } from '../scenarios/first-locks.ts'
 import { growthTables } from '../scenarios/growth.ts'
@@ -66,6 +67,21 @@ export const pageTables: Readonly<Record<string, PageTable>> = {
   'uncontended-memory': {
     scenario: 'uncontended',
     make: (measured) => byRow(measured, uncontendedCells('memory', 'raw-map')),
+  },
+  alternating: {
+    scenario: 'alternating',
+    make: (measured) =>
+      byRow(
+        measured,
+        (['p50', 'cpu'] as const).flatMap((figure): Cell[] =>
+          ['raw-ioredis', 'scripts-ioredis'].map((over) => ({
+            title: `${figure === 'p50' ? figure : 'client CPU'} ÷ ${over}`,
+            table: alternatingTable,
+            figure,
+            over,
+          })),
+        ),
+      ),
   },
   handoff: { scenario: 'handoff', make: handOffs },
   hotkey: {

@@ -1,3 +1,4 @@
+import { alternating } from './alternating.ts'
 import { bridge } from './bridge.ts'
 import { burst } from './burst.ts'
 import { firstLocks } from './first-locks.ts'
@@ -13,6 +14,7 @@ import { waitingCost } from './waiting.ts'
 
 export const scenarios: readonly Scenario[] = [
   uncontended,
+  alternating,
   handOff,
   hotKey,
   permits,
