@@ -1,8 +1,8 @@
 import type { OnEvent } from './events.ts'
 import type { OpenWork } from './open-work.ts'
 import type { Home } from './sharing/home-context.ts'
+import type { Calls } from './store/calls.ts'
 import type { LeaseStore } from './store/lease-store.ts'
-import type { Calls } from './store/lone-call.ts'
 import type { Clock } from './timing/clock.ts'
 import type { ReleaseNotifier } from './waiting/release-notifier.ts'
 

@@ -1,8 +1,8 @@
 import type { Context } from '../context.ts'
 import type { Attempt } from '../store/attempt.ts'
+import { type AnyVerb, callsBy, sendAlone, type Verb } from '../store/calls.ts'
 import { Command } from '../store/command.ts'
 import { CommandTimes } from '../store/command-times.ts'
-import { type AnyVerb, callsBy, sendAlone, type Verb } from '../store/lone-call.ts'
 import { mostKeys } from './figures.ts'
 
 /**

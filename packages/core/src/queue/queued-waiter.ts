@@ -4,6 +4,7 @@ import type { Context } from '../context.ts'
 import type { Plan } from '../options.ts'
 import { only, silence } from '../store/answered.ts'
 import type { Attempt } from '../store/attempt.ts'
+import type { Calls } from '../store/calls.ts'
 import type {
   AcquireOutcome,
   AcquireRequest,
@@ -12,7 +13,6 @@ import type {
   ReleaseOutcome,
   Unknown,
 } from '../store/lease-store.ts'
-import type { Calls } from '../store/lone-call.ts'
 import type {
   LeaveRequest,
   LookOutcome,

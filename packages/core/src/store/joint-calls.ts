@@ -2,11 +2,11 @@ import { sharesBetweenCalls } from '#sharing'
 import type { Home } from '../sharing/home-context.ts'
 import type { Clock } from '../timing/clock.ts'
 import type { Attempt } from './attempt.ts'
+import { type AnyVerb, type Calls, callsBy, sendAlone, type Verb } from './calls.ts'
 import { Command } from './command.ts'
 import { CommandTimes } from './command-times.ts'
 import { leastToHalve, mostUnderWay, quietMicrotasks } from './figures.ts'
 import type { LeaseStore } from './lease-store.ts'
-import { type AnyVerb, type Calls, callsBy, sendAlone, type Verb } from './lone-call.ts'
 
 /** A microtask by `then` costs less than one by `queueMicrotask`, which retains an async context for it, or by `await`. */
 const settled = Promise.resolve()

@@ -1,4 +1,4 @@
-import { type AnyVerb, type Calls, callsBy, sendAlone } from './lone-call.ts'
+import { type AnyVerb, type Calls, callsBy, sendAlone } from './calls.ts'
 
 /** Replaces the joint calls of servers where calls share nothing: one request must not wait for another's command. */
 export const jointCalls = ({ store }: { readonly store: object }): Calls =>

@@ -40,7 +40,6 @@ export class Delivery<C extends object> {
   readonly #call: ScriptCall
   readonly #deadline: CallDeadline
   readonly #onEnd: (reply: ScriptReply) => void
-  #withdraw: (() => void) | undefined
   #isHandedOver = false
   #sent: Sent | undefined
   /** The line that the client sends the call on, if known. */
@@ -66,8 +65,6 @@ export class Delivery<C extends object> {
 
   /** If the connection is ready, hands the call over before returning, so calls that begin together leave together. */
   begin(): void {
-    this.#withdraw = this.#deadline.onOver(() => this.#giveUp())
-    if (this.#deadline.isOver) return
     if (!this.#route.to.obstacle(this.#key)) this.#send()
     else {
       void untilReady(this.#route, this.#key, this.#deadline).then((reply) => {
@@ -79,7 +76,7 @@ export class Delivery<C extends object> {
   }
 
   /** The caller no longer waits. */
-  #giveUp(): void {
+  giveUp(): void {
     if (this.#reply) return
     const { to } = this.#route
     if (this.#isHandedOver) {
@@ -116,7 +113,6 @@ export class Delivery<C extends object> {
   #end(reply: ScriptReply): void {
     if (this.#reply) return
     this.#reply = reply
-    this.#withdraw?.()
     this.#onEnd(reply)
   }
 }

@@ -16,11 +16,14 @@ export const run = <C extends object>(
   new Promise((resolve) => {
     const replies: ScriptReply[] = []
     let open = calls.length
+    let withdraw: (() => void) | undefined
     const deliveries = calls.map(
       (call, at) =>
         new Delivery(route, call, deadline, (reply) => {
           replies[at] = reply
-          if (--open === 0) resolve(replies)
+          if (--open > 0) return
+          withdraw?.()
+          resolve(replies)
         }),
     )
     const send = (): void => {
@@ -28,6 +31,13 @@ export const run = <C extends object>(
       // With nothing before it, it would say nothing, and a line that has gone silent would keep it.
       if (behind && deliveries.some(({ isHandedOver }) => isHandedOver)) behind()
     }
+    // One listener for all: a signal warns of more than ten.
+    if (open > 0) {
+      withdraw = deadline.onOver(() => {
+        for (const delivery of deliveries) delivery.giveUp()
+      })
+    }
+    // There are no calls, or their time is over already.
     if (open === 0) resolve(replies)
     else if ((open === 1 && !behind) || !route.to.inOneWrite) send()
     else route.to.inOneWrite(send)

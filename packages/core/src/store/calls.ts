@@ -5,8 +5,8 @@ import type { LeaseStore } from './lease-store.ts'
 
 /** An operation that a store can do on many keys in one command. */
 export type Verb = 'acquire' | 'release' | 'renew'
-export type RequestOf<V extends Verb> = Parameters<LeaseStore[V]>[0][number]
-export type OutcomeOf<V extends Verb> = Awaited<ReturnType<LeaseStore[V]>>[number]
+type RequestOf<V extends Verb> = Parameters<LeaseStore[V]>[0][number]
+type OutcomeOf<V extends Verb> = Awaited<ReturnType<LeaseStore[V]>>[number]
 
 /** Ways to send a request to a store. Each attempt is eventually settled, or rejected if the store rejects. */
 export type Calls = { readonly [V in Verb]: (request: RequestOf<V>, attempt: Attempt<OutcomeOf<V>>) => void }
