@@ -33,6 +33,20 @@ test.each([
   expect(problemsIn(text)).toEqual([problem])
 })
 
+/** What profilers, editors and servers leave in the folder they run in. */
+const leftBehind = /\.(?:log|(?:cpu|heap)profile|heapsnapshot|rdb|aof|orig|rej|swp)$|(?:^|\/)perf\.data/
+
+test('no file is what a program has left behind', () => {
+  expect(files.filter((file) => leftBehind.test(file))).toEqual([])
+})
+
+test.each(['isolate-0x402cd000-28749-v8.log', 'CPU.1.cpuprofile', 'test/dump.rdb', 'perf.data.old'])(
+  'the check would find %s',
+  (file) => {
+    expect(file).toMatch(leftBehind)
+  },
+)
+
 /** A file that was deleted but is still in git's index has no text. */
 function read(file: string): string {
   try {

@@ -32,19 +32,19 @@ const turn = (all: readonly Contestant[]): Turn => ({
   async play({ server }) {
     await using stack = new AsyncDisposableStack()
     const runs = []
-    for (const { name, role, ...rest } of all) {
-      const [process] = stack.use(await startTeam(1, { name, role, ...rest }, server.port)).members
+    for (const contestant of all) {
+      const [process] = stack.use(await startTeam(1, contestant, server.port)).members
       if (!process) throw new Error('There is nobody to measure with')
       await warmUpPairs(process)
       await warmUpPairsAt(process, 1)
-      runs.push({ name, role, process, looks: [] as { pairs: number; p50: number; cpuMs: number }[] })
+      runs.push({ contestant, process, looks: [] as { pairs: number; p50: number; cpuMs: number }[] })
     }
     for (let slice = 0; slice < slices; slice++) {
       for (const { process, looks } of runs) looks.push(await process.loop({ inFlight: 1, forMs: sliceMs }))
       // Nobody always follows the same neighbour's load.
       if (slice % 2 === 1) runs.reverse()
     }
-    return runs.map(({ name, role, looks }) => {
+    return runs.map(({ contestant: { name, role }, looks }) => {
       const figures = {
         p50: median(looks.map(({ p50 }) => p50)),
         cpu: median(looks.map(({ cpuMs, pairs }) => (cpuMs / pairs) * 1_000)),

@@ -116,5 +116,5 @@ function withSlot(key: string): string {
 
 /** The part of a key that Redis Cluster hashes: between the first `{` and the next `}`, unless that is empty. */
 export const hashTag = (key: string): string | undefined =>
-  // Most keys have none, and a regular expression costs more than all else here.
+  // Most keys have none, and a regular expression costs more than this look.
   key.includes('}') ? /^[^{]*\{([^}]+)\}/.exec(key)?.[1] : undefined
