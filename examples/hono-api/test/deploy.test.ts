@@ -2,7 +2,7 @@ import { deploySizeKiB } from '@leasehold/example-local/wrangler'
 import { expect, test } from 'vitest'
 
 /** Most of it is Leasehold: `test/bundle` weighs each part. The rest is Hono, and the shop. */
-const limitKiB = 39.8
+const limitKiB = 40.3
 
 test(`it can be deployed, and weighs at most ${limitKiB} KiB`, { timeout: 60_000 }, async () => {
   const size = await deploySizeKiB(new URL('..', import.meta.url))

@@ -1,5 +1,6 @@
 import { lockers } from '#beside'
-import { type Acquired, acquireAlone } from './acquire/acquisition.ts'
+import { acquireAlone } from './acquire/acquire-alone.ts'
+import type { Acquired } from './acquire/acquisition.ts'
 import type { Context } from './context.ts'
 import { AcquireTimeoutError, about, demandOption, InvalidOptionError } from './errors.ts'
 import { failureOf } from './events.ts'
@@ -157,7 +158,7 @@ function leased(
     context.work.background(() => lease.release())
     throw plan.signal.reason
   }
-  if (!lease.lostBecause) watch.watch(grant, plan)
+  if (!lease.lostBecause) watch.watch(grant, plan, acquired.at)
   const { key, fence, waitedMs, commands } = lease
   context.emit?.({ type: 'acquired', key, fence, waitedMs, commands })
   return lease

@@ -6,7 +6,12 @@ import { InvalidOptionError } from '@leasehold/core'
  */
 export interface IoredisClient extends IoredisConnection {
   /** Makes a command that is sent at once. With automatic pipelining, `call` may wait for an earlier pipeline to end. */
-  createBuiltinCommand(name: string): { readonly buffer: BufferCommand }
+  createBuiltinCommand(name: string): {
+    /** Its reply has strings as text. */
+    readonly string: IoredisCommand
+    /** Its reply has strings as buffers. */
+    readonly buffer: IoredisCommand
+  }
   readonly isCluster?: boolean
   /** Cluster only: the nodes of each slot as `host:port`, the primary first. */
   readonly slots?: readonly (readonly string[])[]
@@ -14,8 +19,7 @@ export interface IoredisClient extends IoredisConnection {
   nodes?(role?: 'master'): readonly IoredisClient[]
 }
 
-/** A command whose reply contains strings as buffers. */
-export type BufferCommand = (
+export type IoredisCommand = (
   this: unknown,
   ...args: readonly (string | number | readonly string[])[]
 ) => Promise<unknown>
@@ -27,6 +31,9 @@ export interface IoredisConnection {
     readonly host?: unknown
     readonly port?: unknown
     readonly keyPrefix?: unknown
+    readonly stringNumbers?: unknown
+    /** Cluster only: the options of the connections to its nodes. */
+    readonly redisOptions?: { readonly stringNumbers?: unknown } | undefined
   }
   readonly stream?: IoredisStream
   connect(): Promise<unknown>

@@ -43,10 +43,14 @@ export function ioredisTransport(client: IoredisClient): RedisTransport {
 
 function connectedIoredis(client: IoredisClient): ConnectedClient<IoredisClient> {
   const cluster = client.isCluster === true
+  const { options } = client
+  // Where numbers come as strings, only buffers tell text from them. They take longer to read.
+  const strings = options.stringNumbers || options.redisOptions?.stringNumbers ? 'buffer' : 'string'
   const commands = {
-    EVALSHA: client.createBuiltinCommand('evalsha').buffer,
-    EVAL: client.createBuiltinCommand('eval').buffer,
+    EVALSHA: client.createBuiltinCommand('evalsha')[strings],
+    EVAL: client.createBuiltinCommand('eval')[strings],
   }
+  const read = strings === 'buffer' ? plainValue : (value: unknown): unknown => value
   const moving = slotsOnTheMove()
   return {
     client,
@@ -64,7 +68,7 @@ function connectedIoredis(client: IoredisClient): ConnectedClient<IoredisClient>
       const before = sockets(client)
       // The client joins lists.
       commands[command].call(client, body, keys.length, keys, args).then(
-        (value) => answer({ type: 'value', value: plainValue(value), resent: !areSame(before, client) }),
+        (value) => answer({ type: 'value', value: read(value), resent: !areSame(before, client) }),
         (error: unknown) => {
           const reply = failure(error, call, !areSame(before, client))
           moving.note(call, reply)

@@ -7,8 +7,8 @@ import {
 } from '@leasehold/core/redis'
 
 /**
- * Turns a reply whose strings are buffers into text and numbers. They are buffers because of the client's option
- * `stringNumbers`: with it, a number comes as a string, and would look like text.
+ * Turns a reply whose strings are buffers into text and numbers. With the client's option `stringNumbers`, a number comes as a
+ * string, and would otherwise look like text.
  */
 export function plainValue(value: unknown): unknown {
   // A Buffer, which becomes its UTF-8 text.

@@ -3,9 +3,11 @@ import type { Executed } from '../errors.ts'
 import { Grant } from '../lease/grant.ts'
 import type { Wait } from '../open-work.ts'
 import type { Plan } from '../options.ts'
-import { answered, unanswered } from '../store/answered.ts'
-import type { Unknown } from '../store/lease-store.ts'
+import { type Answer, answered, unanswered } from '../store/answered.ts'
+import type { Attempt } from '../store/attempt.ts'
+import type { AcquireRequest, Unknown } from '../store/lease-store.ts'
 import { commandDeadlineMs, type Quiet } from '../store/question.ts'
+import { drawAcquisitionId } from '../store/token.ts'
 import { sleep } from '../timing/deadline.ts'
 import { elapsedMs, type Instant, instant } from '../timing/validity.ts'
 import { floorMs } from '../waiting/pacing.ts'
@@ -17,6 +19,8 @@ import { longestVainPauseMs } from './figures.ts'
 /** How an acquire ended. Without a grant, its wait or budget ran out, and the store had answered until then. */
 export interface Acquired {
   readonly grant: Grant | undefined
+  /** When the grant came. Left out if the clock was not read then. */
+  readonly at?: Instant
   /** How long the acquire took, in whole milliseconds. */
   readonly waitedMs: number
   readonly commands: number
@@ -85,6 +89,13 @@ export interface Terms {
   onEnd?(): void
 }
 
+/** A first try that is under way, and the wait it belongs to. */
+export interface Begun {
+  readonly span: Wait
+  readonly request: AcquireRequest
+  readonly attempt: Attempt<TryOutcome>
+}
+
 /**
  * An acquire in progress. It tries, waits and tries again until the lock is granted or the plan's wait is over. A plan
  * without a wait makes one try, which is repeated only while it stays unanswered.
@@ -110,21 +121,25 @@ export class Acquisition implements Claimant {
   #vain = 0
   /** `unknown` once an unanswered request of this acquire may have been carried out. */
   #executed: Executed = 'no'
+  /** The answer to a first try that was taken over. */
+  #answer: Promise<Answer<TryOutcome>> | undefined
 
   /**
+   * @param first a first try to be taken over, which was made when the wait began
    * @throws LeaseholdError with code `CLOSED` if the locker is closed
    * @throws the plan's signal's own reason if that is aborted
    */
-  constructor(context: Context, plan: Plan, terms: Terms) {
+  constructor(context: Context, plan: Plan, terms: Terms, first?: Begun) {
     this.#context = context
     this.#plan = plan
     this.#terms = terms
     this.known = terms.known
     this.#finding = terms.known.finding
     this.#toldContended = terms.toldContended ?? false
-    this.span = context.work.begin(plan.signal)
+    this.span = first?.span ?? context.work.begin(plan.signal)
     if (terms.begun) this.#executed = 'unknown'
-    this.#claim = this.#begin(terms.begun)
+    this.#claim = this.#begin(terms.begun, first?.request)
+    if (first) this.#answer = this.#claim.attempt(terms.since, first.attempt)
   }
 
   /**
@@ -141,7 +156,8 @@ export class Acquisition implements Claimant {
     const { key, ttlMs, minValidityMs } = this.#plan
     try {
       for (; ; began = undefined) {
-        const answer = await this.#claim.attempt(began)
+        const answer = await (this.#answer ?? this.#claim.attempt(began))
+        this.#answer = undefined
         const now = instant(clock)
         const { outcome, sentAt, before } = this.#claim.lateGrant ?? answer
         if (before === 'unknown') this.#executed = before
@@ -202,14 +218,14 @@ export class Acquisition implements Claimant {
     this.wake()
   }
 
-  #begin(begun?: string): Claim {
-    const { key, ttlMs } = this.#plan
-    return new Claim(this.#context, { key, ttlMs, fences: this.#terms.fences }, this, begun)
+  #begin(begun?: string, request = requestFor(this.#context, this.#plan, this.#terms.fences, begun)): Claim {
+    return new Claim(this.#context, request, this, begun !== undefined)
   }
 
   #ended(grant: Grant | undefined, now: Instant): Acquired {
     return {
       grant,
+      at: now,
       waitedMs: Math.round(elapsedMs(now, this.#terms.since)),
       commands: this.#plan.commands,
       lateGrants: this.#lateGrants,
@@ -273,7 +289,12 @@ export class Acquisition implements Claimant {
   }
 }
 
-/** Acquires without regard to other calls of this process. */
-export async function acquireAlone(context: Context, plan: Plan, since: Instant, fences = 1): Promise<Acquired> {
-  return new Acquisition(context, plan, { since, fences, known: nothingKnown() }).run(since)
+/** @param begun the acquisition id, if a try was sent under it already */
+export function requestFor(
+  { name }: Context,
+  { key, ttlMs }: Plan,
+  fences: number,
+  begun: string = drawAcquisitionId(name),
+): AcquireRequest {
+  return { key, acquisitionId: begun, ttlMs, fences }
 }

@@ -11,7 +11,7 @@ import type {
   Unknown,
 } from '../store/lease-store.ts'
 import { commandDeadlineMs, type Question, type Quiet } from '../store/question.ts'
-import { acquisitionIdOf, drawAcquisitionId } from '../store/token.ts'
+import { isTokenOf } from '../store/token.ts'
 import { sleep } from '../timing/deadline.ts'
 import type { Span } from '../timing/span.ts'
 import type { Instant } from '../timing/validity.ts'
@@ -63,18 +63,12 @@ export class Claim implements Question<TryOutcome> {
   /** A grant that came after its try had been given up. It answers the present attempt and the next. */
   lateGrant: Answer<AcquireOutcome> | undefined
 
-  /** @param begun an acquisition id under which a try has been sent already and may have been granted */
-  constructor(
-    context: Context,
-    wish: Omit<AcquireRequest, 'acquisitionId'>,
-    claimant: Claimant,
-    begun?: string | undefined,
-  ) {
+  /** @param isBegun whether a try has been sent already under the request's acquisition id and may have been granted */
+  constructor(context: Context, request: AcquireRequest, claimant: Claimant, isBegun: boolean) {
     this.#context = context
-    const { key, ttlMs, fences } = wish
-    this.#request = { key, acquisitionId: begun ?? drawAcquisitionId(context.name), ttlMs, fences }
+    this.#request = request
     this.#claimant = claimant
-    if (begun) this.#open = 1
+    if (isBegun) this.#open = 1
   }
 
   get quiet(): Quiet {
@@ -88,10 +82,13 @@ export class Claim implements Question<TryOutcome> {
   /**
    * Tries until there is an answer or no time is left.
    *
-   * @param now the present moment, if the caller has already read the clock
+   * @param now   the present moment, if the caller has already read the clock
+   * @param first a try that is under way already, to be taken over
    */
-  attempt(now?: Instant): Promise<Answer<TryOutcome>> {
-    return this.lateGrant ? Promise.resolve(this.lateGrant) : ask(this.#context, this.#request.ttlMs, this, now)
+  attempt(now?: Instant, first?: Attempt<TryOutcome>): Promise<Answer<TryOutcome>> {
+    if (this.lateGrant) return Promise.resolve(this.lateGrant)
+    if (first) this.#follow(first)
+    return ask(this.#context, this.#request.ttlMs, this, now, first)
   }
 
   /** The caller takes the grant. After this `abandon` does nothing. */
@@ -121,9 +118,7 @@ export class Claim implements Question<TryOutcome> {
   send(attempt: Attempt<TryOutcome>): void {
     const { store, calls } = this.#context
     if (this.#silentTries < mostSilentTries) {
-      this.#open++
-      this.#silentTries++
-      this.#latest = attempt
+      this.#follow(attempt)
       calls.acquire(this.#request, attempt as Attempt<AcquireOutcome>)
     } else {
       this.#checks ??= new WeakSet()
@@ -132,8 +127,14 @@ export class Claim implements Question<TryOutcome> {
     }
   }
 
+  #follow(attempt: Attempt<TryOutcome>): void {
+    this.#open++
+    this.#silentTries++
+    this.#latest = attempt
+  }
+
   read(given: TryOutcome = silence, attempt: Attempt<TryOutcome>): TryOutcome {
-    const isForeign = given.type === 'granted' && acquisitionIdOf(given.token) !== this.#request.acquisitionId
+    const isForeign = given.type === 'granted' && !isTokenOf(this.#request.acquisitionId, given.token)
     const outcome = isForeign ? foreign : given
     if (attempt === this.#latest) this.#latest = undefined
     if (!isUnknown(outcome)) this.#silentTries = 0

@@ -77,5 +77,4 @@ const leaveGrant: EndGrant = (context, grant, holder, now) => {
   // Nothing is given back, so nothing can be passed on.
   grant.passing = undefined
   holder.onReleased('detached', 0)
-  return 'detached'
 }

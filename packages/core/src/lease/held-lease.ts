@@ -144,7 +144,7 @@ export class HeldLease implements Lease, Releasing {
     else {
       // The grant leaves the schedule first, so that no renewal can follow its release.
       this.#watch.forget(this.#grant)
-      void endGrant(this.#context, this.#grant, this, now)
+      endGrant(this.#context, this.#grant, this, now)
     }
   }
 

@@ -1,7 +1,8 @@
 import type { Context } from '../context.ts'
 import { type Answer, failed } from '../store/answered.ts'
-import { ask } from '../store/ask.ts'
+import { ask, attemptMs } from '../store/ask.ts'
 import type { Attempt } from '../store/attempt.ts'
+import { FirstAttempt } from '../store/first-attempt.ts'
 import type { ReleaseOutcome, ReleaseResult, Unknown } from '../store/lease-store.ts'
 import { elapsedMs, type Instant, instant } from '../timing/validity.ts'
 import type { Grant } from './grant.ts'
@@ -12,13 +13,8 @@ export interface Releasing {
   onReleased(result: ReleaseResult, subscribers: number | null): void
 }
 
-/** Ends a grant that is not handed off. It notifies the holder before it settles. */
-export type EndGrant = (
-  context: Context,
-  grant: Grant,
-  holder: Releasing,
-  now?: Instant,
-) => ReleaseResult | Promise<ReleaseResult>
+/** Ends a grant that is not handed off, and notifies the holder. */
+export type EndGrant = (context: Context, grant: Grant, holder: Releasing, now?: Instant) => void
 
 /**
  * Gives a grant back. A lost grant is given back too, with a single attempt: the store may still have it, and the answer says
@@ -31,38 +27,71 @@ export type EndGrant = (
  *
  * @param now the present moment, if the caller has already read the clock
  */
-export async function releaseGrant(
-  context: Context,
-  grant: Grant,
-  holder: Releasing,
-  now: Instant = instant(context.clock),
-): Promise<ReleaseResult> {
-  const { key, token, passing } = grant
-  const leftMs = grant.remainingMs(now)
-  grant.end()
+export const releaseGrant: EndGrant = (context, grant, holder, now = instant(context.clock)) =>
+  new Release(context, grant, holder, now).begin()
 
-  let answer: Answer<ReleaseOutcome | Unknown>
-  let first = undefined as Attempt<ReleaseOutcome> | undefined
-  const repeats: Attempt<ReleaseOutcome>[] = []
-  try {
-    const send = (attempt: Attempt<ReleaseOutcome>): void => {
-      // A repeat is an ordinary release.
-      if (!first && passing) passing.send(token, attempt)
-      else context.calls.release({ key, token }, attempt)
-      if (first) repeats.push(attempt)
-      else first = attempt
-    }
-    answer = await ask<ReleaseOutcome>(context, grant.ttlMs, { once: !!grant.lostBecause, send }, now)
-  } catch (cause) {
-    answer = failed(context)(cause)
+class Release extends FirstAttempt<ReleaseOutcome> {
+  readonly #context: Context
+  readonly #grant: Grant
+  readonly #holder: Releasing
+  readonly #now: Instant
+  /** The grant's remaining validity when its release began, in milliseconds. */
+  readonly #leftMs: number
+
+  constructor(context: Context, grant: Grant, holder: Releasing, now: Instant) {
+    super(attemptMs(context, grant.ttlMs, !!grant.lostBecause), now)
+    this.#context = context
+    this.#grant = grant
+    this.#holder = holder
+    this.#now = now
+    this.#leftMs = grant.remainingMs(now)
+    grant.end()
   }
-  const decisive = first && mayHaveRun(first) ? first : repeats.find(mayHaveRun)
-  const result = resultOf(context, grant, answer, !!decisive && leftMs > elapsedMs(decisive.sentAt, now))
-  holder.onReleased(result, answer.outcome.type === 'released' ? answer.outcome.subscribers : null)
-  return result
-}
 
-const mayHaveRun = ({ isSent, isInVain }: Attempt<ReleaseOutcome>): boolean => isSent && !isInVain
+  protected send(attempt: Attempt<ReleaseOutcome>): void {
+    const { token, passing } = this.#grant
+    if (passing) passing.send(token, attempt)
+    else this.#sendAlone(attempt)
+  }
+
+  protected take(outcome: ReleaseOutcome | Unknown | undefined): boolean {
+    if (outcome?.type !== 'released') return false
+    this.#end('released', outcome)
+    return true
+  }
+
+  protected handOver(): void {
+    void this.#repeat()
+  }
+
+  async #repeat(): Promise<void> {
+    const { lostBecause, ttlMs } = this.#grant
+    const attempts = [this.attempt]
+    const send = (attempt: Attempt<ReleaseOutcome>): void => {
+      attempts.push(attempt)
+      this.#sendAlone(attempt)
+    }
+    const question = { once: !!lostBecause, send }
+    const answer = await ask<ReleaseOutcome>(this.#context, ttlMs, question, this.#now, this.attempt).catch(
+      failed(this.#context),
+    )
+    const decisive = attempts.find(({ isSent, isInVain }) => isSent && !isInVain)
+    const isValid = !!decisive && this.#leftMs > elapsedMs(decisive.sentAt, this.#now)
+    this.#end(resultOf(this.#context, this.#grant, answer, isValid), answer.outcome)
+  }
+
+  /** Sends the release as such: a repeat passes nothing on. */
+  #sendAlone(attempt: Attempt<ReleaseOutcome>): void {
+    const { key, token } = this.#grant
+    this.#context.calls.release({ key, token }, attempt)
+  }
+
+  #end(result: ReleaseResult, outcome: ReleaseOutcome | Unknown): void {
+    const isReleased = outcome.type === 'released'
+    if (isReleased && !outcome.announced) this.#context.emit?.({ type: 'unannounced', key: this.#grant.key })
+    this.#holder.onReleased(result, isReleased ? outcome.subscribers : null)
+  }
+}
 
 function resultOf(
   { emit }: Context,
@@ -70,10 +99,7 @@ function resultOf(
   { outcome, before }: Answer<ReleaseOutcome>,
   valid: boolean,
 ): ReleaseResult {
-  if (outcome.type === 'released') {
-    if (!outcome.announced) emit?.({ type: 'unannounced', key })
-    return 'released'
-  }
+  if (outcome.type === 'released') return 'released'
   if (outcome.type === 'refused') {
     const { error } = outcome
     emit?.({ type: 'release-refused', key, fence, cause: error.cause ?? error })

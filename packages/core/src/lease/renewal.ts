@@ -47,8 +47,11 @@ export class Renewal {
   }
 
   /** Watches a grant's validity and, unless the plan says otherwise, renews it, though not beyond its `maxHold`. */
-  watch(grant: Grant, { renew, maxHoldMs = Infinity, longHeldMs }: Plan): void {
-    const now = instant(this.#context.clock)
+  watch(
+    grant: Grant,
+    { renew, maxHoldMs = Infinity, longHeldMs }: Plan,
+    now: Instant = instant(this.#context.clock),
+  ): void {
     const sinceMs = now.monotonicMs - grant.heldMs(now)
     // The first renewal comes anywhere in the second half of its interval. Otherwise bursts of leases renew in bursts.
     const firstMs = renew ? now.monotonicMs + (grant.ttlMs / 3) * (0.5 + jitter() / 2) : sinceMs + grant.ttlMs * warnAt

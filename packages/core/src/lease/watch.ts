@@ -1,13 +1,18 @@
 import type { Context } from '../context.ts'
 import type { Plan } from '../options.ts'
+import type { Instant } from '../timing/validity.ts'
 import type { Watchdog } from '../watchdog.ts'
 import type { Grant } from './grant.ts'
 import { Renewal } from './renewal.ts'
 
 /** Keeps a grant valid, and notices when it is lost. */
 export interface Watch {
-  /** Watches a grant for its present holder. */
-  watch(grant: Grant, plan: Plan): void
+  /**
+   * Watches a grant for its present holder.
+   *
+   * @param now the present moment, if the caller has read the clock in this turn
+   */
+  watch(grant: Grant, plan: Plan, now?: Instant): void
   /** Stops watching the grant. Nothing renews it after that. */
   forget(grant: Grant): void
 }

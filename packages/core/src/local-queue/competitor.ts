@@ -1,4 +1,6 @@
+import { beginAcquire } from '#begin-acquire'
 import { type Acquired, Acquisition, type Finding, type Knowledge, type Terms } from '../acquire/acquisition.ts'
+import type { Acquiring } from '../acquire/begin-acquire.ts'
 import type { Context } from '../context.ts'
 import type { Grant } from '../lease/grant.ts'
 import type { Plan } from '../options.ts'
@@ -29,11 +31,12 @@ export class Competitor implements Terms {
   readonly #patienceMs: number
   readonly #slackMs: number
   readonly #contest: Contest
-  readonly #acquisition: Acquisition
+  readonly #acquisition: Acquiring
   /** It was woken to try now and has no answer yet. */
   #woken = false
 
   /**
+   * @param isFirst       whether nothing is known of the lock, and nobody else of this process wants it
    * @param toldContended whether the event `contended` of this call has been emitted already, because it stood in line
    * @param begun         an acquisition id under which a try has been sent already and may have been granted
    * @throws what the constructor of `Acquisition` throws
@@ -42,6 +45,7 @@ export class Competitor implements Terms {
     context: Context,
     { plan, since, patienceMs }: Caller,
     contest: Contest,
+    isFirst: boolean,
     toldContended: boolean,
     begun: string | undefined,
   ) {
@@ -52,7 +56,7 @@ export class Competitor implements Terms {
     this.#patienceMs = patienceMs
     this.#slackMs = slackMs(plan)
     this.#contest = contest
-    this.#acquisition = new Acquisition(context, plan, this)
+    this.#acquisition = isFirst ? beginAcquire(context, plan, this) : new Acquisition(context, plan, this)
   }
 
   /**

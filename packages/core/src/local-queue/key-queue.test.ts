@@ -184,3 +184,15 @@ it('a release that was only slow wakes a waiter that met its entry', async () =>
   await clock.advance(1)
   expect(waiting.state).toBe('fulfilled')
 })
+
+it('a release wakes a waiter whose first try has no answer yet', async () => {
+  const theirs = await operator.acquire('k')
+  store.next('acquire', replyAfter(300))
+  const waiting = follow(locks.acquire('k', { strategy: poll({ every: '20s' }) }), clock)
+  await clock.advance(100)
+  await theirs.release()
+  const ours = await locks.tryAcquire('k')
+  await ours?.release()
+  await clock.advance(200)
+  expect(waiting.state).toBe('fulfilled')
+})

@@ -103,7 +103,7 @@ export class KeyQueue implements CheckedCalls, Contest {
     this.#wanted = false
     giveTo(grant, next.plan, now)
     this.line?.leave(next)
-    next.resolve({ grant, waitedMs: Math.round(elapsedMs(now, next.since)), commands: 0, lateGrants: 0 })
+    next.resolve({ grant, at: now, waitedMs: Math.round(elapsedMs(now, next.since)), commands: 0, lateGrants: 0 })
     this.#emitWanted()
     return true
   }
@@ -155,7 +155,7 @@ export class KeyQueue implements CheckedCalls, Contest {
         this.line?.leave(first)
         this.#handOffs.pass(now)
         this.hold(grant, this.#handOffs)
-        first.resolve({ grant, waitedMs: Math.round(elapsedMs(now, first.since)), commands: 1, lateGrants: 0 })
+        first.resolve({ grant, at: now, waitedMs: Math.round(elapsedMs(now, first.since)), commands: 1, lateGrants: 0 })
         return
       }
     }
@@ -285,7 +285,7 @@ export class KeyQueue implements CheckedCalls, Contest {
 
   /** @param fromLine whether the call stood in line before, so that its event `contended` has been emitted */
   #addCompetitor(caller: Caller, fromLine = false, begun?: string): Competitor {
-    const added = new Competitor(this.#context, caller, this, fromLine, begun)
+    const added = new Competitor(this.#context, caller, this, !fromLine && this.isIdle, fromLine, begun)
     this.#competitors.push(added)
     return added
   }

@@ -1,4 +1,5 @@
-import { type Acquired, acquireAlone } from '../acquire/acquisition.ts'
+import { acquireAlone } from '../acquire/acquire-alone.ts'
+import type { Acquired } from '../acquire/acquisition.ts'
 import type { Context } from '../context.ts'
 import type { Grant } from '../lease/grant.ts'
 import type { Successors } from '../lease/held-lease.ts'

@@ -2,8 +2,13 @@ import { sharesBetweenCalls } from '#sharing'
 import type { Context } from '../context.ts'
 import { type LocalQueue, localQueue } from './local-queue.ts'
 
-/** The waiters of one process. Call the result each time; it returns undefined where calls share nothing. */
+/** The waiters of one process. The result returns undefined where calls share nothing. */
 export function sharedQueue(context: Context): () => LocalQueue | undefined {
   const queue = localQueue(context)
-  return () => (sharesBetweenCalls() ? queue : undefined)
+  /** Asked by the first call. */
+  let isShared: boolean | undefined
+  return () => {
+    isShared ??= sharesBetweenCalls()
+    return isShared ? queue : undefined
+  }
 }

@@ -1,4 +1,4 @@
-import { acquireAlone } from '../acquire/acquisition.ts'
+import { acquireAlone } from '../acquire/acquire-alone.ts'
 import { failedCall, refuseWaiting, type TryAcquireOptions } from '../key-locker.ts'
 import type { Lease } from '../lease/lease.ts'
 import type { Locker } from '../locker.ts'

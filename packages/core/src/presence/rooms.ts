@@ -1,4 +1,4 @@
-import { acquireAlone } from '../acquire/acquisition.ts'
+import { acquireAlone } from '../acquire/acquire-alone.ts'
 import { about, demandObject, demandOption, refuseUnknown } from '../errors.ts'
 import { KeyCalls, type Shared, sharedOf } from '../key-locker.ts'
 import type { Lease } from '../lease/lease.ts'

@@ -79,13 +79,18 @@ export class Holds {
     return lostBecause ? known(lostBecause) : 'released'
   }
 
-  async #end(endGrant: EndGrant): Promise<ReleaseResult> {
+  #end(endGrant: EndGrant): Promise<ReleaseResult> {
     const [context, grant, watch, successors] = this.#parts
     const now = instant(context.clock)
-    if (successors?.handOff(grant, now)) return 'released'
+    if (successors?.handOff(grant, now)) return Promise.resolve('released')
     watch.forget(grant)
-    const onReleased = (_: ReleaseResult, subscribers: number | null): void => successors?.ended(grant, subscribers)
-    return endGrant(context, grant, { onReleased }, now)
+    return new Promise((resolve) => {
+      const onReleased = (result: ReleaseResult, subscribers: number | null): void => {
+        successors?.ended(grant, subscribers)
+        resolve(result)
+      }
+      endGrant(context, grant, { onReleased }, now)
+    })
   }
 }
 

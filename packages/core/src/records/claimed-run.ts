@@ -169,7 +169,6 @@ export class ClaimedRun implements Run {
     this.#grant.end()
     void this.#lease.end((_context, _grant, holder) => {
       this.#tell = (result) => holder.onReleased(result, null)
-      return 'released'
     })
   }
 

@@ -30,32 +30,36 @@ export function runScript<Args extends string[], Keys extends string[], Each ext
   decode: (reply: ScriptReply) => O,
   call: CallDeadline,
 ): Promise<readonly O[]> {
-  const encoded = requests.map(encode)
-  const outcomes: O[] = []
+  const encoded: readonly (readonly string[])[] = requests.map(encode)
+  const outcomes: O[] = new Array(requests.length)
 
   function callFor({ members, withText }: Part): ScriptCall {
-    const callKeys: string[] = []
-    const callArgs: string[] = args.slice()
+    const each = (encoded[0]?.length ?? keys) - keys
+    const callKeys: string[] = new Array(members.length * keys)
+    const callArgs: string[] = new Array(args.length + members.length * each)
+    for (let at = 0; at < args.length; at++) callArgs[at] = args[at] as string
     for (let place = 0; place < members.length; place++) {
-      const request: readonly string[] = encoded[members[place] as number] as readonly [...Keys, ...Each]
-      for (let at = 0; at < request.length; at++) (at < keys ? callKeys : callArgs).push(request[at] as string)
+      const request = encoded[members[place] as number] as readonly string[]
+      for (let at = 0; at < keys; at++) callKeys[place * keys + at] = request[at] as string
+      for (let at = 0; at < each; at++) callArgs[args.length + place * each + at] = request[keys + at] as string
     }
-    const [command, body] = withText ? (['EVAL', script.text] as const) : (['EVALSHA', script.sha1] as const)
-    return { command, body, keys: callKeys, args: callArgs }
+    return withText
+      ? { command: 'EVAL', body: script.text, keys: callKeys, args: callArgs }
+      : { command: 'EVALSHA', body: script.sha1, keys: callKeys, args: callArgs }
   }
 
   /** Takes the outcomes from the replies, and sends again what must be sent again. */
   const send = (parts: readonly Part[]): Promise<readonly O[]> =>
     transport.run(parts.map(callFor), call).then((replies) => {
-      const again: Part[] = []
+      let again: Part[] | undefined
       for (let at = 0; at < parts.length; at++) {
         const part = parts[at] as Part
         const reply = replies[at] ?? noReply
         const instead = retries(transport, part, reply)
-        if (instead) again.push(...instead)
+        if (instead) again = [...(again ?? []), ...instead]
         else take(part, reply)
       }
-      return again.length > 0 ? send(again) : outcomes
+      return again ? send(again) : outcomes
     })
 
   function take({ members, resent = false }: Part, reply: ScriptReply): void {
@@ -69,6 +73,7 @@ export function runScript<Args extends string[], Keys extends string[], Each ext
 
 /** Groups the requests that share a command: all on a single server, those with the same hash tag on a cluster. */
 function grouped(transport: RedisTransport, requests: readonly (readonly string[])[]): readonly Part[] {
+  if (requests.length === 1) return alone
   if (!transport.cluster && !splitTransports.has(transport)) return [{ members: requests.map(indexOf) }]
   const groups = new Map<string, number[]>()
   for (const [index, [key = '']] of requests.entries()) {
@@ -80,6 +85,7 @@ function grouped(transport: RedisTransport, requests: readonly (readonly string[
   return Array.from(groups.values(), (members) => ({ members }))
 }
 
+const alone: readonly Part[] = [{ members: [0] }]
 const indexOf = (_: unknown, index: number): number => index
 
 /** The parts to send in place of this one if its reply answers no request. Undefined if the reply is an answer. */

@@ -7,7 +7,7 @@ export { clockWithin } from './home-context.ts'
  *
  * On Workers they may not. A promise or timer made in one request and awaited in another hangs, or ends with the
  * request that made it. Under the conditions `workerd` and `edge-light` the package's `imports` replace this file with
- * one that returns `false`. This function asks the runtime at each call, for builds that missed the condition.
+ * one that returns `false`. This function asks the runtime, for builds that missed the condition.
  */
 export function sharesBetweenCalls(): boolean {
   const runtime = globalThis as { navigator?: { userAgent?: string }; EdgeRuntime?: unknown }

@@ -18,7 +18,8 @@ import { type Asking, commandDeadlineMs, type Question, type Quiet } from './que
  * during the whole deadline: otherwise on a slow link every answer would come just after its attempt was given up. The
  * first answer counts, whichever attempt it belongs to, and what it grants counts from when that attempt was sent.
  *
- * @param now the present moment, if the caller has already read the clock
+ * @param now   the present moment, if the caller has already read the clock
+ * @param first an attempt that somebody else made and sent, to be taken over: `now` is when it was made
  * @throws what the store rejected with
  * @throws the reason with which the question's span was ended, at once
  */
@@ -27,10 +28,15 @@ export const ask = <O>(
   ttlMs: number,
   question: Question<O>,
   now: Instant = instant(context.clock),
+  first?: Attempt<O>,
 ): Promise<Answer<O | Unknown>> =>
   new Promise((resolve, reject) => {
-    new Repetition(context, ttlMs, question, now, resolve, reject).begin()
+    new Repetition(context, ttlMs, question, now, resolve, reject).begin(first)
   })
+
+/** How long to wait for an attempt before the next one, in milliseconds. A question that is asked once has no next one. */
+export const attemptMs = (context: Asking, ttlMs: number, once = false): number =>
+  commandDeadlineMs(context, ttlMs) / (once ? 1 : 2)
 
 const none: never[] = []
 const endAttempt = (attempt: Attempt<unknown>): void => attempt.end()
@@ -87,15 +93,23 @@ class Repetition<O> implements Asker<O>, SpanListener {
     this.#resolve = resolve
     this.#reject = reject
     this.#limitMs = commandDeadlineMs(context, ttlMs)
-    this.#lifeMs = question.once ? this.#limitMs : this.#limitMs / 2
+    this.#lifeMs = attemptMs(context, ttlMs, question.once)
     this.#since = since
     this.#quiet = question.quiet ?? { quietUntilMs: 0 }
   }
 
-  begin(): void {
+  begin(first: Attempt<O> | undefined): void {
+    if (first) this.#takeOver(first)
     const { span } = this.#question
     span?.add(this)
-    if (!span?.isOver) this.#next(this.#since)
+    if (!first && !span?.isOver) this.#next(this.#since)
+  }
+
+  /** Its attempt gets its full time: whoever made it gives it to us otherwise before it is sent. */
+  #takeOver(first: Attempt<O>): void {
+    first.asker = this
+    this.#follow(first, this.#since)
+    if (!first.isTimed) this.#setTimer(this.#lifeMs, this.#since)
   }
 
   onSpanEnd(): void {
@@ -127,12 +141,8 @@ class Repetition<O> implements Asker<O>, SpanListener {
     if (this.#pending.length > 1) this.#pending[0]?.end()
     else this.#endOldest(now)
     const attempt = new Attempt<O>(this, this.#lifeMs, now)
-    this.#state = 'attempting'
-    this.#latest = attempt
-    this.#uncertain++
-    this.#pending = this.#pending.length === 0 ? [attempt] : [...this.#pending, attempt]
+    this.#follow(attempt, now)
     this.#isWhole = this.#lifeMs <= leftMs
-    this.#dueMs = now.monotonicMs + this.#lifeMs
     this.#cancelTimer?.()
     this.#cancelTimer = undefined
     try {
@@ -143,6 +153,14 @@ class Repetition<O> implements Asker<O>, SpanListener {
     const isPending = this.#state === 'attempting' && this.#latest === attempt
     if (isPending && !(attempt.isTimed && this.#isWhole))
       this.#setTimer(Math.min(this.#lifeMs, Math.max(1, leftMs)), now)
+  }
+
+  #follow(attempt: Attempt<O>, now: Instant): void {
+    this.#state = 'attempting'
+    this.#latest = attempt
+    this.#uncertain++
+    this.#pending = this.#pending.length === 0 ? [attempt] : [...this.#pending, attempt]
+    this.#dueMs = now.monotonicMs + this.#lifeMs
   }
 
   sent(attempt: Attempt<O>): void {

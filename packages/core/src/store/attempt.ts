@@ -1,5 +1,6 @@
 import { Call } from '../timing/call-deadline.ts'
 import type { Instant } from '../timing/validity.ts'
+import type { Timed } from './command-times.ts'
 import type { Unknown } from './lease-store.ts'
 
 /** Whoever made an attempt, and is notified of its progress. */
@@ -15,8 +16,9 @@ export interface Asker<O> {
 }
 
 /** One attempt to get a request answered. Its sender must settle it once, or reject it with `asker.reject`. */
-export class Attempt<O> extends Call {
-  declare readonly asker: Asker<O>
+export class Attempt<O> extends Call implements Timed {
+  /** Whoever takes over from the asker that made it replaces it here. */
+  declare asker: Asker<O>
   /** When it was sent, or made if it has not been sent yet. What its answer grants counts from then. */
   declare sentAt: Instant
   /** Whether it has been passed to the store. */
@@ -27,6 +29,8 @@ export class Attempt<O> extends Call {
   isQueued = false
   /** Whether its sender reports when its time is up, with `asker.timeUp`. */
   isTimed = false
+  place = 0
+  dueMs = 0
 
   constructor(asker: Asker<O>, withinMs: number, madeAt: Instant) {
     super(withinMs)
@@ -61,5 +65,9 @@ export class Attempt<O> extends Call {
 
   reject(error: unknown): void {
     this.asker.reject(error)
+  }
+
+  timeUp(): void {
+    this.asker.timeUp(this)
   }
 }

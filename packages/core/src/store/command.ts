@@ -125,7 +125,7 @@ export class Command extends Call implements SpanListener, Timed {
   }
 
   timeUp(): void {
-    for (const attempt of [...this.attempts]) attempt.asker.timeUp(attempt)
+    for (const attempt of [...this.attempts]) attempt.timeUp()
   }
 
   #takeOut(): void {
@@ -137,7 +137,7 @@ export class Command extends Call implements SpanListener, Timed {
   }
 }
 
-const notSent: Unknown = {
+export const notSent: Unknown = {
   type: 'unknown',
   executed: 'no',
   cause: new Error('The request was not sent: its caller gave up before its turn'),

@@ -109,6 +109,18 @@ describe('calls of one turn', () => {
     expect(contexts).toEqual([undefined, undefined, undefined])
   })
 
+  it('and before that next write, a lone call waits its turn, too, and is certainly not sent if its time is over', async () => {
+    const held = await locks.acquire('held')
+    store.inNextWrite = () => undefined
+    store.next('acquire', replyAfter(5))
+    void Promise.allSettled(keys(16).map((key) => locks.acquire(key)))
+    await clock.advance(0)
+    const releasing = follow(held.release(), clock)
+    await clock.advance(5_000)
+    expect(store.called('release').filter(({ atMs }) => atMs === 0)).toEqual([])
+    expect(releasing.value).toBe('unknown')
+  })
+
   it('leave at once if the store cannot say when the next write is', async () => {
     store.inNextWrite = () => {
       throw new Error('broken adapter')
@@ -506,6 +518,25 @@ describe('a process that was busy itself', () => {
     clock.block(900)
     await clock.advance(2_000)
     expect(acquiring.value?.commands).toBe(2)
+  })
+})
+
+describe('a call without company', () => {
+  it('is dated when it leaves, if its caller kept the process busy until then', async () => {
+    const acquiring = locks.acquire('k', { ttl: '3s' })
+    clock.block(1_500)
+    const lease = await acquiring
+    expect(lease.remaining()).toBe(validMs(3_000))
+    expect(lease.waitedMs).toBe(1_500)
+  })
+
+  it('is never sent if it is given up in the turn in which it was made', async () => {
+    const caller = new AbortController()
+    const acquiring = follow(locks.acquire('k', { signal: caller.signal }), clock)
+    caller.abort(new Error('changed my mind'))
+    await clock.advance(10_000)
+    expect(acquiring.reason).toBe(caller.signal.reason)
+    expect(store.calls).toEqual([])
   })
 })
 

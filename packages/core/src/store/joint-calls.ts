@@ -1,9 +1,11 @@
 import { sharesBetweenCalls } from '#sharing'
 import type { Home } from '../sharing/home-context.ts'
+import type { CallDeadline } from '../timing/call-deadline.ts'
 import type { Clock } from '../timing/clock.ts'
+import { instant } from '../timing/validity.ts'
 import type { Attempt } from './attempt.ts'
 import { type AnyVerb, type Calls, callsBy, sendAlone, type Verb } from './calls.ts'
-import { Command } from './command.ts'
+import { Command, notSent } from './command.ts'
 import { CommandTimes } from './command-times.ts'
 import { leastToHalve, mostUnderWay, quietMicrotasks } from './figures.ts'
 import type { LeaseStore } from './lease-store.ts'
@@ -49,6 +51,8 @@ export function jointCalls({ store, clock, background, home }: Joining): Calls {
   /** How many of these the last microtask saw, and how many microtasks have passed since one joined. */
   let seen = 0
   let quiet = 0
+  /** Asked by the first call. */
+  let isShared: boolean | undefined
 
   /** Calls of one turn follow each other microtask by microtask. A few microtasks without a request end the turn. */
   function leave(): void {
@@ -97,7 +101,8 @@ export function jointCalls({ store, clock, background, home }: Joining): Calls {
     }
 
     return (request, attempt) => {
-      if (!sharesBetweenCalls()) return sendAlone(anyVerb, verb, request, attempt)
+      isShared ??= sharesBetweenCalls()
+      if (!isShared) return sendAlone(anyVerb, verb, request, attempt)
       const obstacle = store.whenReady(request.key, attempt)
       if (!obstacle) return join(request, attempt)
       obstacle.then(
@@ -118,6 +123,8 @@ class Lane {
   readonly #open: Command[] = []
   /** How many commands are in flight. One with a single request is not counted if none was in flight when it left. */
   #underWay = 0
+  /** The only request that has not left. Most leave alone; one that gets company, or has to wait, becomes a command. */
+  #lone: { readonly request: unknown; readonly attempt: Attempt<unknown> } | undefined
 
   constructor(store: AnyVerb, times: CommandTimes, verb: Verb, traffic: Traffic) {
     this.#store = store
@@ -127,8 +134,22 @@ class Lane {
   }
 
   add(request: unknown, attempt: Attempt<unknown>): void {
+    if (!this.#lone && this.#open.length === 0) {
+      attempt.isTimed = true
+      this.#lone = { request, attempt }
+      return
+    }
+    this.#closeLone()
     const last = this.#open[this.#open.length - 1]
     if (!last?.join(request, attempt)) this.#open.push(new Command(this.#times, request, attempt))
+  }
+
+  /** Turns the lone request, if there is one, into a command. */
+  #closeLone(): void {
+    if (!this.#lone) return
+    const { request, attempt } = this.#lone
+    this.#lone = undefined
+    this.#open.push(new Command(this.#times, request, attempt))
   }
 
   /**
@@ -147,6 +168,13 @@ class Lane {
 
   /** Sends what may leave now. The rest of a burst waits until earlier commands have ended. */
   send(): void {
+    if (this.#lone && this.#underWay === 0 && !this.#traffic.awaitsWrite) {
+      const { request, attempt } = this.#lone
+      this.#lone = undefined
+      this.#sendLone(request, attempt)
+      return
+    }
+    this.#closeLone()
     const isHalved = this.#stagger()
     while (this.#open.length > 0) {
       if (this.#traffic.awaitsWrite || this.#underWay >= mostUnderWay) {
@@ -170,6 +198,30 @@ class Lane {
     }
   }
 
+  #sendLone(request: unknown, attempt: Attempt<unknown>): void {
+    if (attempt.isOver) {
+      attempt.settle(notSent)
+      return
+    }
+    const { clock } = this.#times
+    // To read both clocks takes three times as long, and an earlier date promises less.
+    const isFresh = clock.wallMs() - attempt.sentAt.wallMs <= 1
+    attempt.send(isFresh ? attempt.sentAt : instant(clock))
+    const answer = this.#ask([request], attempt)
+    // Only once it has left: the store works on it meanwhile.
+    this.#times.begin(attempt, attempt.withinMs, attempt.sentAt)
+    answer.then(
+      (outcomes) => {
+        this.#times.end(attempt)
+        attempt.settle(outcomes?.[0])
+      },
+      (error: unknown) => {
+        this.#times.end(attempt)
+        attempt.reject(error)
+      },
+    )
+  }
+
   #send(command: Command): void {
     const { requests, attempts, call } = command
     const ended = attempts.length > 1 || this.#underWay > 0 ? this.#count(call) : undefined
@@ -177,18 +229,20 @@ class Lane {
       ended?.()
       command.reject(error, (request, attempt) => sendAlone(this.#store, this.#verb, request, attempt))
     }
-    let answer: Promise<readonly unknown[]>
-    try {
-      answer = this.#store[this.#verb](requests, call)
-    } catch (error) {
-      answer = Promise.reject(error)
-    }
-    // Only once it has left: the store works on it meanwhile.
+    const answer = this.#ask(requests, call)
     command.time()
     answer.then((outcomes) => {
       ended?.()
       command.settle(outcomes)
     }, reject)
+  }
+
+  #ask(requests: readonly unknown[], call: CallDeadline): Promise<readonly unknown[]> {
+    try {
+      return this.#store[this.#verb](requests, call)
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   /** Counts a command as in flight. Returns the function to call when it has ended. */
