@@ -19,7 +19,7 @@ import { longestVainPauseMs } from './figures.ts'
 /** How an acquire ended. Without a grant, its wait or budget ran out, and the store had answered until then. */
 export interface Acquired {
   readonly grant: Grant | undefined
-  /** When the grant came. Left out if the clock was not read then. */
+  /** When it ended. Left out if the clock was not read then. */
   readonly at?: Instant
   /** How long the acquire took, in whole milliseconds. */
   readonly waitedMs: number

@@ -15,14 +15,13 @@ import type { TryOutcome } from './claim.ts'
  * An acquire that is granted by its first try, as most are. Anything else makes it an `Acquisition`, which takes the try
  * over: an answer that is no timely grant, no answer in time, or an early end.
  */
-export class FirstTry extends FirstAttempt<TryOutcome> implements SpanListener {
+export class FirstTry extends FirstAttempt<TryOutcome, Acquired> implements SpanListener {
   readonly #context: Context
   readonly #plan: Plan
   readonly #terms: Terms
   readonly #span: Wait
   readonly #request: AcquireRequest
   #acquisition: Acquisition | undefined
-  #end: ((acquired: Acquired | undefined) => void) | undefined
 
   /** Throws what the constructor of `Acquisition` throws. */
   constructor(context: Context, plan: Plan, terms: Terms, withinMs: number) {
@@ -36,18 +35,15 @@ export class FirstTry extends FirstAttempt<TryOutcome> implements SpanListener {
 
   /** As `run` of `Acquisition`. */
   run(): Promise<Acquired> {
-    const granted = new Promise<Acquired | undefined>((resolve) => {
-      this.#end = resolve
-      this.#span.add(this)
-      this.begin()
-    })
-    // In the caller's async context, whichever the answer came in.
-    return granted.then((acquired) => acquired ?? (this.#acquisition as Acquisition).run())
+    this.#span.add(this)
+    return this.begin().then((acquired) =>
+      acquired ? this.#granted(acquired) : (this.#acquisition as Acquisition).run(),
+    )
   }
 
   /** As `wake` of `Acquisition`. */
   wake(): void {
-    if (this.isOurs) this.handOver()
+    this.handOver()
     this.#acquisition?.wake()
   }
 
@@ -64,27 +60,28 @@ export class FirstTry extends FirstAttempt<TryOutcome> implements SpanListener {
     this.#plan.budget.left--
   }
 
-  protected take(outcome: TryOutcome | undefined): boolean {
-    const { clock, work } = this.#context
+  protected take(outcome: TryOutcome | undefined): Acquired | undefined {
+    const { clock } = this.#context
     const { key, ttlMs, minValidityMs, commands } = this.#plan
-    if (outcome?.type !== 'granted' || !isTokenOf(this.#request.acquisitionId, outcome.token)) return false
+    if (outcome?.type !== 'granted' || !isTokenOf(this.#request.acquisitionId, outcome.token)) return undefined
     const now = instant(clock)
     const { sentAt } = this.attempt
     const grant = new Grant(clock, key, outcome.token, outcome.fence, { sentAt, ttlMs })
-    if (grant.remainingMs(now) < minValidityMs) return false
-    const waitedMs = Math.round(elapsedMs(now, this.#terms.since))
-    this.#terms.onGrant?.(grant)
+    if (grant.remainingMs(now) < minValidityMs) return undefined
     this.#span.remove(this)
-    work.end(this.#span)
-    this.#terms.onEnd?.()
-    this.#end?.({ grant, at: now, waitedMs, commands, lateGrants: 0 })
-    return true
+    return { grant, at: now, waitedMs: Math.round(elapsedMs(now, this.#terms.since)), commands, lateGrants: 0 }
   }
 
-  protected handOver(): void {
+  #granted(acquired: Acquired): Acquired {
+    this.#terms.onGrant?.(acquired.grant as Grant)
+    this.#context.work.end(this.#span)
+    this.#terms.onEnd?.()
+    return acquired
+  }
+
+  protected takeOver(): void {
     const first = { span: this.#span, request: this.#request, attempt: this.attempt }
     this.#span.remove(this)
     this.#acquisition = new Acquisition(this.#context, this.#plan, this.#terms, first)
-    this.#end?.(undefined)
   }
 }

@@ -191,6 +191,18 @@ describe('a release without an answer', () => {
     expect(releasing.value).toBe('released')
   })
 
+  it('that left after the lease had ended freed nothing, though the wall clock was set back in the meantime', async () => {
+    const lease = await locks.acquire('k', { ttl: '6s', renew: false })
+    await clock.advance(5_930)
+    store.next('release', requestLost)
+    const releasing = follow(lease.release(), clock)
+    clock.block(300)
+    clock.stepWall(-500)
+    expect(await elsewhere.tryAcquire('k')).not.toBeNull()
+    await clock.advance(commandDeadlineMs)
+    expect(releasing.value).toBe('unknown')
+  })
+
   it('of a lease that was revoked before says expired: that is a loss, however often it was sent', async () => {
     for (const fates of [[replyLost], [requestLost], [resent], [replyLost, resent]]) {
       const lease = await locks.acquire('k')

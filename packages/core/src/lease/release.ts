@@ -28,15 +28,20 @@ export type EndGrant = (context: Context, grant: Grant, holder: Releasing, now?:
  * @param now the present moment, if the caller has already read the clock
  */
 export const releaseGrant: EndGrant = (context, grant, holder, now = instant(context.clock)) =>
-  new Release(context, grant, holder, now).begin()
+  new Release(context, grant, holder, now).run()
 
-class Release extends FirstAttempt<ReleaseOutcome> {
+type Released = Extract<ReleaseOutcome, { readonly type: 'released' }>
+
+class Release extends FirstAttempt<ReleaseOutcome, Released> {
   readonly #context: Context
   readonly #grant: Grant
   readonly #holder: Releasing
   readonly #now: Instant
   /** The grant's remaining validity when its release began, in milliseconds. */
   readonly #leftMs: number
+  /** All attempts, the first included. Undefined until it is taken over. */
+  #attempts: Attempt<ReleaseOutcome>[] | undefined
+  #answer: Promise<Answer<ReleaseOutcome | Unknown>> | undefined
 
   constructor(context: Context, grant: Grant, holder: Releasing, now: Instant) {
     super(attemptMs(context, grant.ttlMs, !!grant.lostBecause), now)
@@ -54,17 +59,11 @@ class Release extends FirstAttempt<ReleaseOutcome> {
     else this.#sendAlone(attempt)
   }
 
-  protected take(outcome: ReleaseOutcome | Unknown | undefined): boolean {
-    if (outcome?.type !== 'released') return false
-    this.#end('released', outcome)
-    return true
+  protected take(outcome: ReleaseOutcome | Unknown | undefined): Released | undefined {
+    return outcome?.type === 'released' ? outcome : undefined
   }
 
-  protected handOver(): void {
-    void this.#repeat()
-  }
-
-  async #repeat(): Promise<void> {
+  protected takeOver(): void {
     const { lostBecause, ttlMs } = this.#grant
     const attempts = [this.attempt]
     const send = (attempt: Attempt<ReleaseOutcome>): void => {
@@ -72,10 +71,19 @@ class Release extends FirstAttempt<ReleaseOutcome> {
       this.#sendAlone(attempt)
     }
     const question = { once: !!lostBecause, send }
-    const answer = await ask<ReleaseOutcome>(this.#context, ttlMs, question, this.#now, this.attempt).catch(
+    this.#attempts = attempts
+    this.#answer = ask<ReleaseOutcome>(this.#context, ttlMs, question, this.#now, this.attempt).catch(
       failed(this.#context),
     )
-    const decisive = attempts.find(({ isSent, isInVain }) => isSent && !isInVain)
+  }
+
+  run(): void {
+    void this.begin().then((released) => (released ? this.#end('released', released) : this.#endTakenOver()))
+  }
+
+  async #endTakenOver(): Promise<void> {
+    const answer = (await this.#answer) as Answer<ReleaseOutcome | Unknown>
+    const decisive = this.#attempts?.find(({ isSent, isInVain }) => isSent && !isInVain)
     const isValid = !!decisive && this.#leftMs > elapsedMs(decisive.sentAt, this.#now)
     this.#end(resultOf(this.#context, this.#grant, answer, isValid), answer.outcome)
   }

@@ -1,6 +1,6 @@
 import { follow, replyAfter, replyLost, requestAfter, ScriptedNotifier, testLocker } from '@leasehold/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createLocker, poll } from '../index.ts'
+import { createLocker, type LockerEvent, poll } from '../index.ts'
 
 const setUp = () => testLocker({ wait: '1m' })
 let { locks, store, clock, events, elsewhere: operator } = setUp()
@@ -195,4 +195,16 @@ it('a release wakes a waiter whose first try has no answer yet', async () => {
   await ours?.release()
   await clock.advance(200)
   expect(waiting.state).toBe('fulfilled')
+})
+
+it('a listener of `wanted` that makes the new holder give up leaves the key to the next in line', async () => {
+  const holder = new AbortController()
+  const onEvent = ({ type }: LockerEvent): void => {
+    if (type === 'wanted') holder.abort(new Error('somebody else wants it'))
+  }
+  const { locks, clock } = testLocker({ wait: '1m', onEvent })
+  const first = follow(locks.acquire('k', { signal: holder.signal }), clock)
+  const next = follow(locks.acquire('k'), clock)
+  await clock.advance(100)
+  expect([first.reason, next.state]).toEqual([holder.signal.reason, 'fulfilled'])
 })

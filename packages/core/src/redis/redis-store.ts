@@ -98,8 +98,7 @@ export function redisStore(transport: RedisTransport, options: RedisStoreOptions
     commandDeadlineMs: transport.commandDeadlineMs,
     prefix: keys.prefix,
     inNextWrite: transport.inNextWrite,
-    // Its name says where it is only on a cluster.
-    nodeOf: (key) => transport.nodeOf(transport.cluster ? keys.lock(key) : key),
+    nodeOf: (key) => transport.nodeOf(keys.lock(key)),
     whenReady: (key, call) => transport.whenReady(keys.lock(key), call)?.then((reply) => reply && unsent(reply)),
 
     acquire: (requests, call) => runScript(transport, acquire, [memory], 2, requests, wish, acquireOutcome, call),

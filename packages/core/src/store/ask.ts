@@ -19,7 +19,7 @@ import { type Asking, commandDeadlineMs, type Question, type Quiet } from './que
  * first answer counts, whichever attempt it belongs to, and what it grants counts from when that attempt was sent.
  *
  * @param now   the present moment, if the caller has already read the clock
- * @param first an attempt that somebody else made and sent, to be taken over: `now` is when it was made
+ * @param first an attempt that somebody else has made and passed to its sender, to be taken over: `now` is when it was made
  * @throws what the store rejected with
  * @throws the reason with which the question's span was ended, at once
  */
@@ -105,7 +105,7 @@ class Repetition<O> implements Asker<O>, SpanListener {
     if (!first && !span?.isOver) this.#next(this.#since)
   }
 
-  /** Its attempt gets its full time: whoever made it gives it to us otherwise before it is sent. */
+  /** There is time for a whole attempt: otherwise nobody makes a first one without us. */
   #takeOver(first: Attempt<O>): void {
     first.asker = this
     this.#follow(first, this.#since)

@@ -15,7 +15,7 @@ export interface Asker<O> {
   timeUp(attempt: Attempt<O>): void
 }
 
-/** One attempt to get a request answered. Its sender must settle it once, or reject it with `asker.reject`. */
+/** One attempt to get a request answered. Its sender must settle it once, or reject it. */
 export class Attempt<O> extends Call implements Timed {
   /** Whoever takes over from the asker that made it replaces it here. */
   declare asker: Asker<O>

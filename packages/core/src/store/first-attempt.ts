@@ -7,10 +7,14 @@ import type { Unknown } from './lease-store.ts'
  * repeat, a timer of its own or an early end would need. Whatever else happens, `ask` takes the attempt over.
  *
  * States: *attempting* → *over* with the answer that was hoped for, or *taken over*.
+ *
+ * @typeParam O what the store answers
+ * @typeParam T what is made of the answer that was hoped for
  */
-export abstract class FirstAttempt<O> implements Asker<O> {
+export abstract class FirstAttempt<O, T> implements Asker<O> {
   readonly attempt: Attempt<O>
-  isOver = false
+  #isOver = false
+  #resolve: ((taken: T | undefined) => void) | undefined
 
   /** @param withinMs how long to wait for it before the next attempt, in milliseconds: see `attemptMs` */
   constructor(withinMs: number, madeAt: Instant) {
@@ -19,26 +23,35 @@ export abstract class FirstAttempt<O> implements Asker<O> {
 
   /** Sends the request. */
   protected abstract send(attempt: Attempt<O>): void
-  /** Takes the answer that was hoped for. Returns false for any other, and for none. */
-  protected abstract take(outcome: O | Unknown | undefined): boolean
+  /** Takes the answer that was hoped for. Returns undefined for any other, and for none. */
+  protected abstract take(outcome: O | Unknown | undefined): T | undefined
   /** Lets `ask` take the attempt over, which replaces its asker. */
-  protected abstract handOver(): void
+  protected abstract takeOver(): void
   /** The request has left. */
   protected onSent?(): void
 
-  begin(): void {
-    const { attempt } = this
-    try {
-      this.send(attempt)
-    } catch (error) {
-      this.reject(error)
-    }
-    if (this.isOurs && !attempt.isTimed) this.handOver()
+  /**
+   * Sends the request. Resolves with what was made of the answer, or with undefined once it has been taken over. Whoever
+   * awaits it continues in an async context of its own, not in the one in which the answer was read.
+   */
+  protected begin(): Promise<T | undefined> {
+    return new Promise((resolve) => {
+      this.#resolve = resolve
+      const { attempt } = this
+      try {
+        this.send(attempt)
+      } catch (error) {
+        this.reject(error)
+      }
+      if (!attempt.isTimed) this.handOver()
+    })
   }
 
-  /** Whether the attempt is under way and has not been taken over. */
-  protected get isOurs(): boolean {
-    return !this.isOver && this.attempt.asker === this
+  /** Has the attempt taken over, unless it is over or has been. */
+  protected handOver(): void {
+    if (this.#isOver || this.attempt.asker !== this) return
+    this.takeOver()
+    this.#resolve?.(undefined)
   }
 
   sent(attempt: Attempt<O>): void {
@@ -48,8 +61,11 @@ export abstract class FirstAttempt<O> implements Asker<O> {
   }
 
   settle(attempt: Attempt<O>, outcome: O | Unknown | undefined): void {
-    if (this.take(outcome)) this.isOver = true
-    else this.#inOtherHands()?.settle(attempt, outcome)
+    const taken = this.take(outcome)
+    if (taken) {
+      this.#isOver = true
+      this.#resolve?.(taken)
+    } else this.#inOtherHands()?.settle(attempt, outcome)
   }
 
   reject(error: unknown): void {
@@ -62,8 +78,7 @@ export abstract class FirstAttempt<O> implements Asker<O> {
 
   /** Whoever has taken it over. Undefined if it is over. */
   #inOtherHands(): Asker<O> | undefined {
-    if (this.isOver) return undefined
     this.handOver()
-    return this.attempt.asker
+    return this.#isOver ? undefined : this.attempt.asker
   }
 }

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Fate, follow, replyAfter, replyLost, requestLost, testLocker } from '@leasehold/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { InvalidOptionError, type Lease } from '../index.ts'
+import { InvalidOptionError, type Lease, type LockerEvent } from '../index.ts'
 
 let { locks, store, clock, elsewhere } = testLocker()
 beforeEach(() => {
@@ -518,6 +518,29 @@ describe('a process that was busy itself', () => {
     clock.block(900)
     await clock.advance(2_000)
     expect(acquiring.value?.commands).toBe(2)
+  })
+})
+
+describe('events of calls that shared a command', () => {
+  it('come in the async context of their own call', async () => {
+    const callers = new AsyncLocalStorage<string>()
+    const heard: string[] = []
+    const onEvent = ({ type, ...event }: LockerEvent): void => {
+      if (type === 'released' || type === 'wanted')
+        heard.push(`${type} in ${callers.getStore()}, ${JSON.stringify(event)}`)
+    }
+    const { locks } = testLocker({ onEvent })
+    const acquiring = ['a', 'b'].map((key) => callers.run(`acquire ${key}`, () => locks.acquire(key)))
+    const next = callers.run('next', () => locks.acquire('a'))
+    const leases = await Promise.all(acquiring)
+    await Promise.all(leases.map((lease, at) => callers.run(`release ${at}`, () => lease.release())))
+    await (await next).release()
+    expect(heard).toMatchObject([
+      expect.stringMatching(/^wanted in acquire a, /),
+      expect.stringMatching(/^released in release 0, .*"a"/),
+      expect.stringMatching(/^released in release 1, .*"b"/),
+      expect.stringMatching(/^released in undefined, .*"a"/),
+    ])
   })
 })
 

@@ -52,7 +52,7 @@ export function jointCalls({ store, clock, background, home }: Joining): Calls {
   let seen = 0
   let quiet = 0
   /** Asked by the first call. */
-  let isShared: boolean | undefined
+  let mayShare: boolean | undefined
 
   /** Calls of one turn follow each other microtask by microtask. A few microtasks without a request end the turn. */
   function leave(): void {
@@ -101,8 +101,8 @@ export function jointCalls({ store, clock, background, home }: Joining): Calls {
     }
 
     return (request, attempt) => {
-      isShared ??= sharesBetweenCalls()
-      if (!isShared) return sendAlone(anyVerb, verb, request, attempt)
+      mayShare ??= sharesBetweenCalls()
+      if (!mayShare) return sendAlone(anyVerb, verb, request, attempt)
       const obstacle = store.whenReady(request.key, attempt)
       if (!obstacle) return join(request, attempt)
       obstacle.then(
@@ -204,11 +204,11 @@ class Lane {
       return
     }
     const { clock } = this.#times
-    // To read both clocks takes three times as long, and an earlier date promises less.
-    const isFresh = clock.wallMs() - attempt.sentAt.wallMs <= 1
+    // To read both clocks takes three times as long. An earlier date makes a grant promise less, but a release tell more.
+    const isFresh = this.#verb !== 'release' && clock.wallMs() - attempt.sentAt.wallMs <= 1
     attempt.send(isFresh ? attempt.sentAt : instant(clock))
     const answer = this.#ask([request], attempt)
-    // Only once it has left: the store works on it meanwhile.
+    // Only once it has left: the store works on it meanwhile. If its caller gives up, it stays there until its time is up.
     this.#times.begin(attempt, attempt.withinMs, attempt.sentAt)
     answer.then(
       (outcomes) => {
