@@ -129,18 +129,24 @@ test('it takes little more than a bare SCAN', async () => {
 })
 
 test('`leasehold ls` takes little more than a start and a bare SCAN, and in a soak three seconds at most', async () => {
-  const start = await timed(async () => (await run(['--help'])).out.length)
-  const bare = await timed(bareScan)
-  const { found, ms } = await timed(async () => {
-    const { code, out } = await run(['ls', '--json'], { LEASEHOLD_REDIS: server.url })
-    expect(code).toBe(0)
-    return out.trimEnd().split('\n').length
-  })
+  const [starts, scans, lists]: [number[], number[], number[]] = [[], [], []]
+  for (let turn = 0; turn < 3; turn++) {
+    starts.push((await timed(async () => (await run(['--help'])).out.length)).ms)
+    scans.push((await timed(bareScan)).ms)
+    const { found, ms } = await timed(async () => {
+      const { code, out } = await run(['ls', '--json'], { LEASEHOLD_REDIS: server.url })
+      expect(code).toBe(0)
+      return out.trimEnd().split('\n').length
+    })
+    expect(found).toBe(count)
+    lists.push(ms)
+  }
+  // Other load only adds to a time, so the least of several says most.
+  const [start, bare, ms] = [starts, scans, lists].map((each) => Math.min(...each)) as [number, number, number]
   console.log(
-    `leasehold ls: ${ms.toFixed(0)} ms, its start alone ${start.ms.toFixed(0)} ms, a bare SCAN ${bare.ms.toFixed(0)} ms`,
+    `leasehold ls: ${ms.toFixed(0)} ms, its start alone ${start.toFixed(0)} ms, a bare SCAN ${bare.toFixed(0)} ms`,
   )
-  expect(found).toBe(count)
-  expect(ms).toBeLessThan(4 * (start.ms + bare.ms) + 200)
+  expect(ms).toBeLessThan(4 * (start + bare) + 200)
   if (soak) expect(ms).toBeLessThan(3_000)
 })
 
