@@ -73,10 +73,13 @@ export class FirstTry extends FirstAttempt<TryOutcome, Acquired> implements Span
   }
 
   #granted(acquired: Acquired): Acquired {
-    this.#terms.onGrant?.(acquired.grant as Grant)
-    this.#context.work.end(this.#span)
-    this.#terms.onEnd?.()
-    return acquired
+    try {
+      this.#terms.onGrant?.(acquired.grant as Grant)
+      return acquired
+    } finally {
+      this.#context.work.end(this.#span)
+      this.#terms.onEnd?.()
+    }
   }
 
   protected takeOver(): void {
