@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { listen } from '../../packages/bridge/src/bin/http-server.ts'
 import { ioredisGateway } from '../../packages/bridge/src/bin/ioredis-gateway.ts'
 import { createGateway } from '../../packages/bridge/src/gateway/index.ts'
+import { elapse } from '../support/scale.ts'
 
 /*
  * A process whose own waiters get the lock one after another. Each run of hand-offs starts with the release that ended
@@ -41,12 +42,18 @@ async function scriptCalls(): Promise<number> {
   return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1] ?? 0)
 }
 
-it('takes one command for each seventeen leases, where release and acquire would take two', async () => {
+it.each([
+  ['seventeen leases', () => elapse(1), 9],
+  // On a busy machine some of these runs are not brief.
+  ['up to sixty-five leases that are given back at once', () => undefined, 3],
+])('takes one command for each %s, where release and acquire would take two', async (_, work, least) => {
   const locks = locker()
   await locks.withLock('warm', () => undefined)
   const before = await scriptCalls()
-  await Promise.all(Array.from({ length: 17 * 10 }, () => locks.withLock('counted', () => undefined)))
-  expect((await scriptCalls()) - before).toBe(1 + 9 + 1)
+  await Promise.all(Array.from({ length: 17 * 10 }, () => locks.withLock('counted', work)))
+  const runs = (await scriptCalls()) - before - 2
+  expect(runs).toBeLessThanOrEqual(9)
+  expect(runs).toBeGreaterThanOrEqual(least)
 })
 
 it('lets in a poller of another process, and one over HTTP without a bridge', async () => {

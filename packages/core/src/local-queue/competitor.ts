@@ -5,7 +5,8 @@ import type { Context } from '../context.ts'
 import type { Grant } from '../lease/grant.ts'
 import type { Plan } from '../options.ts'
 import type { Instant } from '../timing/validity.ts'
-import { alike, fences } from './figures.ts'
+import { alike, briefFences, fences } from './figures.ts'
+import { HandOffs } from './hand-offs.ts'
 import type { Caller } from './waiting-line.ts'
 
 /** The calls of this process for one key; a competitor is one of them. */
@@ -14,7 +15,7 @@ export interface Contest {
   readonly known: Knowledge
   /** The grant by which one of these calls holds the key. */
   readonly grant: Grant | undefined
-  hold(grant: Grant): void
+  hold(grant: Grant, handOffs: HandOffs): void
   onFinding(): void
   onEnd(competitor: Competitor): void
 }
@@ -22,7 +23,7 @@ export interface Contest {
 /** A call that tries the store while other calls of its process wait for what it finds. */
 export class Competitor implements Terms {
   readonly since: Instant
-  readonly fences: number = fences
+  readonly fences: number
   readonly known: Knowledge
   readonly toldContended: boolean
   readonly begun: string | undefined
@@ -49,6 +50,7 @@ export class Competitor implements Terms {
     toldContended: boolean,
     begun: string | undefined,
   ) {
+    this.fences = toldContended ? briefFences : fences
     this.begun = begun
     this.since = since
     this.known = contest.known
@@ -84,7 +86,7 @@ export class Competitor implements Terms {
   }
 
   onGrant(grant: Grant): void {
-    this.#contest.hold(grant)
+    this.#contest.hold(grant, new HandOffs(this.fences))
   }
 
   onEnd(): void {

@@ -5,12 +5,21 @@
 
 /** The timer of a line checks all its calls for waits that are over: at most this many per millisecond, on average. */
 export const callsPerMs = 1_000
-/** The most hand-offs in a run, before other processes get a chance. */
+/** The hand-offs in a run, before other processes get a chance. A brief run has more of them. */
 export const mostHandOffs = 16
+/** The most hand-offs in a brief run. */
+export const mostBriefHandOffs = 64
+/**
+ * A run is brief for this long, in milliseconds. Others lose no more time to it than they get as a head start, and less than
+ * it takes to wake one of them.
+ */
+export const briefRunMs = 2
 /** The longest run of hand-offs, in milliseconds. */
 export const longestRunMs = 1_000
 /** How many consecutive fences to reserve with a grant, so that each of its holders has its own. */
 export const fences: number = mostHandOffs + 1
+/** The same, where calls of this process wait for the grant already, and may hand it off briefly. */
+export const briefFences: number = mostBriefHandOffs + 1
 /** The head start that other subscribers get over our next waiter after a run of hand-offs, in milliseconds. */
 export const headStartMs = 2
 /**

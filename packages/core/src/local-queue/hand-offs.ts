@@ -1,43 +1,58 @@
 import type { Grant } from '../lease/grant.ts'
 import type { Plan } from '../options.ts'
 import { elapsedMs, type Instant } from '../timing/validity.ts'
-import { longestRunMs, mostHandOffs } from './figures.ts'
+import { briefRunMs, longestRunMs, mostBriefHandOffs, mostHandOffs } from './figures.ts'
 
 /**
- * A run of hand-offs: how many hand-offs of one grant this process has made, and when it made the first. When the lock
- * is passed on, the count starts anew but the time keeps running: the lock has not been free.
+ * A run of hand-offs: how many hand-offs of one grant this process has made, and since when. When the lock is passed on, the
+ * count starts anew, but the time since it was last free keeps running.
  */
 export class HandOffs {
+  /** The most hand-offs in the run while it is brief: as many as the grant has fences for. */
+  #most: number
   #count = 0
-  #first: Instant | undefined
+  /** When this process made the first hand-off of the grant, and the first since the lock was last free. */
+  #begunAt: Instant | undefined
+  #notFreeSince: Instant | undefined
   /** The lock has been passed on, so it has not been free since the run began. */
   hasPassed = false
+
+  constructor(fences: number) {
+    this.#most = fences - 1
+  }
 
   /** Counts a hand-off. */
   add(now: Instant): void {
     this.#count++
-    this.#first ??= now
+    this.#begunAt ??= now
+    this.#notFreeSince ??= now
   }
 
   /** The lock was passed on. */
   pass(now: Instant): void {
+    this.#most = mostBriefHandOffs
     this.#count = 0
-    this.#first ??= now
+    this.#begunAt = undefined
+    this.#notFreeSince ??= now
     this.hasPassed = true
   }
 
   /** Whether the run has reached its limit in number or in time: then other processes get a chance. */
   isOver(now: Instant): boolean {
-    return this.#count >= mostHandOffs || this.isLong(now)
+    const limit = lasts(this.#begunAt, now, briefRunMs) ? mostHandOffs : this.#most
+    return this.#count >= limit || this.isLong(now)
   }
 
   /**
    * Whether the run has reached its time limit: then other processes that poll get a chance; no release reaches them.
    */
   isLong(now: Instant): boolean {
-    return !!this.#first && elapsedMs(now, this.#first) >= longestRunMs
+    return lasts(this.#notFreeSince, now, longestRunMs)
   }
 }
+
+const lasts = (since: Instant | undefined, now: Instant, limitMs: number): boolean =>
+  !!since && elapsedMs(now, since) >= limitMs
 
 /** Whether a grant serves the next holder as well as a new one from the store would. */
 export function suits(grant: Grant, { renew, ttlMs, minValidityMs }: Plan, now: Instant): boolean {

@@ -9,7 +9,7 @@ import { jitter } from '../timing/backoff.ts'
 import { elapsedMs, type Instant, instant, waitedMs } from '../timing/validity.ts'
 import { patienceMs, restHintMs } from '../waiting/pacing.ts'
 import { Competitor, type Contest, slackMs } from './competitor.ts'
-import { fences, headStartMs, pollersHeadStartMs } from './figures.ts'
+import { briefFences, fences, headStartMs, pollersHeadStartMs } from './figures.ts'
 import { giveTo, HandOffs, suits } from './hand-offs.ts'
 import { type CheckedCalls, HolderCheck } from './holder-check.ts'
 import { type Caller, type WaitingCall, WaitingLine } from './waiting-line.ts'
@@ -36,7 +36,7 @@ export class KeyQueue implements CheckedCalls, Contest {
 
   #grant: Grant | undefined
   /** The present run of hand-offs of the grant. */
-  #handOffs = new HandOffs()
+  #handOffs = new HandOffs(fences)
   /** The event `wanted` has been emitted for the present holder. */
   #wanted = false
   #headStart: { readonly pauseMs: number; cancel(): void } | undefined
@@ -67,7 +67,7 @@ export class KeyQueue implements CheckedCalls, Contest {
   }
 
   /** The store has granted the key to one of our calls. */
-  hold(grant: Grant, handOffs: HandOffs = new HandOffs()): void {
+  hold(grant: Grant, handOffs: HandOffs): void {
     const former = this.#grant
     if (former && former.fence > grant.fence) {
       // This answer came late: our present holder's grant is newer, so this grant has ended already.
@@ -113,7 +113,9 @@ export class KeyQueue implements CheckedCalls, Contest {
     const { store, notifier, name } = this.#context
     // Without a notifier nobody is known to listen, and competitors came before the calls in line.
     if (!notifier || this.#competitors.length > 0 || this.#handOffs.isLong(now)) return
-    grant.passing = offers.get(store)?.begin({ key, acquisitionId: drawAcquisitionId(name), ttlMs, fences })
+    grant.passing = offers
+      .get(store)
+      ?.begin({ key, acquisitionId: drawAcquisitionId(name), ttlMs, fences: briefFences })
   }
 
   /** A grant is no longer ours. `subscribers` is how many were notified of its release, null if that is not known. */

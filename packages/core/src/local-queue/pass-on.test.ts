@@ -90,16 +90,21 @@ async function givenBack(lease: Lease, meanwhile: () => unknown = () => undefine
 }
 
 describe('at the end of a run of hand-offs', () => {
-  it('the release brings the next waiter a grant: one request for each seventeen leases', async () => {
-    const fences = await work(17 * 4)
+  it.each([
+    ['seventeen leases that are held for a moment', 1, 17, 4],
+    ['sixty-five leases that are given back at once', 0, 65, 4],
+    ['as many leases as begin within 2 ms', 0.09, 24, 3],
+  ])('the release brings the next waiter a grant: one request for each %s', async (_, heldMs, each, runs) => {
+    const leases = 17 + each * (runs - 1)
+    const fences = await work(leases, heldMs)
     expect({ acquires: calls('acquire'), passes: passes.length, releases: calls('release') }).toEqual({
       acquires: 1,
-      passes: 3,
+      passes: runs - 1,
       releases: 1,
     })
     expect(fences).toEqual([...fences].sort((one, other) => one - other))
-    expect(new Set(fences).size).toBe(17 * 4)
-    expect(events.filter(({ type }) => type === 'released')).toHaveLength(17 * 4)
+    expect(new Set(fences).size).toBe(leases)
+    expect(events.filter(({ type }) => type === 'released')).toHaveLength(leases)
     expect(await isHeld()).toBe(false)
   })
 
