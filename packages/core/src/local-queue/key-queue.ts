@@ -14,6 +14,8 @@ import { giveTo, HandOffs, suits } from './hand-offs.ts'
 import { type CheckedCalls, HolderCheck } from './holder-check.ts'
 import { type Caller, type WaitingCall, WaitingLine } from './waiting-line.ts'
 
+const nobody: readonly Competitor[] = []
+
 /**
  * The calls of this process for one key. "Ours" means: of this process.
  *
@@ -40,7 +42,8 @@ export class KeyQueue implements CheckedCalls, Contest {
   /** The event `wanted` has been emitted for the present holder. */
   #wanted = false
   #headStart: { readonly pauseMs: number; cancel(): void } | undefined
-  readonly #competitors: Competitor[] = []
+  /** Replaced, never mutated: a list that grows again from nothing makes room for many, and most keys have one at a time. */
+  #competitors = nobody
   /** Made when the first call has to wait: for most keys none ever does. */
   line: WaitingLine | undefined
   /** Shared by all our calls. Otherwise each call in a long line would have to ask the store itself. */
@@ -288,7 +291,7 @@ export class KeyQueue implements CheckedCalls, Contest {
   /** @param fromLine whether the call stood in line before, so that its event `contended` has been emitted */
   #addCompetitor(caller: Caller, fromLine = false, begun?: string): Competitor {
     const added = new Competitor(this.#context, caller, this, !fromLine && this.isIdle, fromLine, begun)
-    this.#competitors.push(added)
+    this.#competitors = this.#competitors === nobody ? [added] : [...this.#competitors, added]
     return added
   }
 
@@ -299,7 +302,8 @@ export class KeyQueue implements CheckedCalls, Contest {
 
   /** A competitor's acquire has ended. */
   onEnd(competitor: Competitor): void {
-    this.#competitors.splice(this.#competitors.indexOf(competitor), 1)
+    const isAlone = this.#competitors.length === 1
+    this.#competitors = isAlone ? nobody : this.#competitors.filter((each) => each !== competitor)
     this.#advance()
   }
 
