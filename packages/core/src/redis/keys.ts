@@ -36,10 +36,20 @@ export function keyLayout(prefix: string = defaultPrefix): KeyLayout {
     'text that does not begin with "{"',
     prefix,
   )
+  // A call asks for the names of its key several times in a row, and each time would join two texts.
+  let last = ''
+  let lastLock = prefix
+  const lock = (key: string): string => {
+    if (key !== last) {
+      lastLock = withSlot(prefix + key)
+      last = key
+    }
+    return lastLock
+  }
   return {
     prefix,
-    lock: (key) => withSlot(prefix + key),
-    fence: (key) => recordBeside(prefix + key, 'fence'),
+    lock,
+    fence: (key) => recordBeside(lock(key), 'fence'),
     releaseChannel: (key) => `${prefix}release:${key}`,
   }
 }

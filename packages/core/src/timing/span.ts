@@ -3,8 +3,6 @@ export interface SpanListener {
   onSpanEnd(): void
 }
 
-const nobody: readonly SpanListener[] = []
-
 /**
  * Work that somebody may end early, such as a wait or a call to a store. It does what an AbortController does, but
  * costs less: most spans end by themselves, so the signal is made on first read.
@@ -13,8 +11,8 @@ export class Span {
   isOver = false
   /** Why it was ended early. */
   reason: unknown
-  /** Replaced, never mutated: most spans have one listener at most. */
-  #listeners = nobody
+  /** Replaced, never mutated. Most spans have one listener at most, which needs no list. */
+  #listeners: SpanListener | readonly SpanListener[] | undefined
   #signal: AbortSignal | undefined
 
   /** Aborted when the span is ended. */
@@ -30,12 +28,11 @@ export class Span {
   /** Notifies a listener once: when the span is ended, or at once if it has been. */
   add(listener: SpanListener): void {
     if (this.isOver) listener.onSpanEnd()
-    else this.#listeners = this.#listeners === nobody ? [listener] : [...this.#listeners, listener]
+    else this.#listeners = this.#listeners ? [...this.#all(), listener] : listener
   }
 
   remove(listener: SpanListener): void {
-    const isAlone = this.#listeners[0] === listener && this.#listeners.length === 1
-    this.#listeners = isAlone ? nobody : this.#listeners.filter((each) => each !== listener)
+    this.#listeners = this.#listeners === listener ? undefined : this.#all().filter((each) => each !== listener)
   }
 
   /** Calls back once: when the span is ended, or at once if it has been. Returns a function that withdraws it. */
@@ -58,7 +55,12 @@ export class Span {
     if (this.isOver) return
     this.isOver = true
     this.reason = reason
-    for (const listener of this.#listeners) listener.onSpanEnd()
-    this.#listeners = nobody
+    for (const listener of this.#all()) listener.onSpanEnd()
+    this.#listeners = undefined
+  }
+
+  #all(): readonly SpanListener[] {
+    const listeners = this.#listeners ?? []
+    return 'onSpanEnd' in listeners ? [listeners] : listeners
   }
 }
