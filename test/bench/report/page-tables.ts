@@ -16,6 +16,8 @@ import { recordedAs } from './recording.ts'
 export interface PageTable {
   /** The scenario whose figures the table shows; a table without one is calculated. */
   readonly scenario?: string
+  /** Those of the scenario's tables that it takes its figures from; by default all of them. */
+  readonly tables?: readonly string[]
   make(measured: readonly Measured[]): string
 }
 
@@ -29,7 +31,9 @@ interface Cell {
   readonly over?: string
 }
 
-const uncontendedCells = (client: Parameters<typeof uncontendedTable>[0], over: string): readonly Cell[] => [
+type UncontendedClient = Parameters<typeof uncontendedTable>[0]
+
+const uncontendedCells = (client: UncontendedClient, over: string): readonly Cell[] => [
   { title: 'p50, one in flight', table: uncontendedTable(client, 1), figure: 'p50', over },
   { title: 'client CPU, one', table: uncontendedTable(client, 1), figure: 'cpu', over },
   { title: 'pairs/s, 16 in flight', table: uncontendedTable(client, 16), figure: 'rate', over },
@@ -46,28 +50,20 @@ const uncontendedCells = (client: Parameters<typeof uncontendedTable>[0], over: 
   { title: 'kB allocated, 16', table: uncontendedTable(client, 16), figure: 'allocated', digits: 1 },
 ]
 
+/** Clients may have been measured in runs of their own. */
+const uncontended = (client: UncontendedClient, over: string, scenario = 'uncontended'): PageTable => ({
+  scenario,
+  tables: [1, 16, 256].map((inFlight) => uncontendedTable(client, inFlight)),
+  make: (measured) => byRow(measured, uncontendedCells(client, over)),
+})
+
 /** Every table of `docs/performance.md`, by name. */
 export const pageTables: Readonly<Record<string, PageTable>> = {
-  'uncontended-ioredis': {
-    scenario: 'uncontended',
-    make: (measured) => byRow(measured, uncontendedCells('ioredis', 'raw-ioredis')),
-  },
-  'uncontended-ioredis-on-node-20': {
-    scenario: recordedAs('uncontended', '20'),
-    make: (measured) => byRow(measured, uncontendedCells('ioredis', 'raw-ioredis')),
-  },
-  'uncontended-node-redis': {
-    scenario: 'uncontended',
-    make: (measured) => byRow(measured, uncontendedCells('node-redis', 'raw-node-redis')),
-  },
-  'uncontended-http': {
-    scenario: 'uncontended',
-    make: (measured) => byRow(measured, uncontendedCells('http', 'raw-fetch')),
-  },
-  'uncontended-memory': {
-    scenario: 'uncontended',
-    make: (measured) => byRow(measured, uncontendedCells('memory', 'raw-map')),
-  },
+  'uncontended-ioredis': uncontended('ioredis', 'raw-ioredis'),
+  'uncontended-ioredis-on-node-20': uncontended('ioredis', 'raw-ioredis', recordedAs('uncontended', '20')),
+  'uncontended-node-redis': uncontended('node-redis', 'raw-node-redis'),
+  'uncontended-http': uncontended('http', 'raw-fetch'),
+  'uncontended-memory': uncontended('memory', 'raw-map'),
   alternating: {
     scenario: 'alternating',
     make: (measured) =>

@@ -13,7 +13,8 @@ export function filledPage(page: string, recording: Recording): string {
     const table = pageTables[name]
     if (!table) throw new Error(`The page has a table "${name}", and the bench makes none`)
     if (table.scenario === undefined) return `${begin}${table.make([])}\n${end}`
-    const measured = measuredIn(recording, table.scenario)
+    const all = measuredIn(recording, table.scenario)
+    const measured = table.tables ? all.filter((each) => table.tables?.includes(each.table)) : all
     if (measured.length === 0) return whole
     const machine = recording[table.scenario]?.machine
     return `${begin}${table.make(measured)}\n\n${machine}; ${circumstances(measured)}.\n${end}`
