@@ -138,6 +138,8 @@ export function notifierClaims<Client extends object>(over: NotifierParts<Client
     async (mode) => {
       const impatient = (over.impatient ?? over.create)(proxy.port)
       open.push(() => over.close(impatient))
+      // Otherwise the reply that is dropped may be one to the client itself, which is still connecting.
+      await over.connect(impatient)
       const listening = notify({ mode }, impatient)
       const causes: unknown[] = []
       listening.onStateChange((state) => state.type === 'disconnected' && causes.push(state.cause))

@@ -10,8 +10,7 @@ export const mostHandOffs = 16
 /** The most hand-offs in a brief run. */
 export const mostBriefHandOffs = 64
 /**
- * A run is brief for this long, in milliseconds. Others lose no more time to it than they get as a head start, and less than
- * it takes to wake one of them.
+ * A run is brief for this long, in milliseconds. Others lose no more time to it than they get as a head start.
  */
 export const briefRunMs = 2
 /** The longest run of hand-offs, in milliseconds. */
