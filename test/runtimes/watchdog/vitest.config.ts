@@ -18,7 +18,7 @@ export default defineConfig({
   test: {
     name: 'watchdog',
     // Like all other projects: otherwise these wait until all others are done, on a machine with two processors.
-    maxWorkers: 3,
+    maxWorkers: 5,
     include: ['*.test.ts'],
     globalSetup: fileURLToPath(new URL('../../support/global-setup-workerd.ts', import.meta.url)),
     retry: 0,
