@@ -247,6 +247,12 @@ describe('what goes wrong', () => {
     expect([code, err]).toEqual([0, expect.stringMatching(/not heard, so a lease that ends is "gone".*psubscribe/)])
   })
 
+  test('watch says on stderr what it watches, though nothing happens', async () => {
+    const { code, out, err } = await run(['watch', 'idle:*', '--for', '300ms'], tcp())
+    expect([code, out]).toEqual([0, ''])
+    expect(err).toMatch(/^\d\d:\d\d:\d\d\.\d{3} {2}watching .*:\d+ lock:idle:\*\n$/)
+  })
+
   test('a reader who leaves ends the program with 130, and without a word', async () => {
     const program = start(['watch', 'unread:*', '--every', '50ms', '--json'], tcp())
     await locks.acquire('unread:1', { ttl: '30s' })

@@ -51,11 +51,7 @@ async function run({
   const ended = new AbortController()
   const ends = [signal, ended.signal, ...(spanMs === undefined ? [] : [AbortSignal.timeout(spanMs)])]
   const until = AbortSignal.any(ends)
-  const output: Output = outputOf(
-    terminal,
-    json,
-    `leasehold watch ${connection.where} ${printable(given.prefix + pattern)}`,
-  )
+  const output: Output = outputOf(terminal, json, `${connection.where} ${printable(given.prefix + pattern)}`)
   const outage = new Outage()
   const feed = new ReleaseFeed(given.prefix, (key) => observer.hear(key))
   const unheard = (): string | undefined => {

@@ -10,25 +10,39 @@ export interface Output {
   close(): void
 }
 
-/** A table that is redrawn on a terminal, lines elsewhere, and JSON if asked for. */
-export function outputOf(terminal: Terminal, json: boolean, title: string): Output {
-  if (json) return asLines(terminal, (at, change) => JSON.stringify({ at: at.toISOString(), ...change }), true)
-  if (!terminal.isTerminal) return asLines(terminal, (at, change) => changeLine(at, change, terminal.colors), false)
-  return onScreen(terminal, title)
+/**
+ * A table that is redrawn on a terminal, lines elsewhere, and JSON if asked for.
+ *
+ * @param watched which locks of which server
+ */
+export function outputOf(terminal: Terminal, json: boolean, watched: string): Output {
+  if (json) return asLines(terminal, (at, change) => JSON.stringify({ at: at.toISOString(), ...change }), asJson)
+  if (terminal.isTerminal) return onScreen(terminal, `leasehold watch ${watched}`)
+  return asLines(terminal, (at, change) => changeLine(at, change, terminal.colors), asText, `watching ${watched}`)
 }
 
 type Change = Observation['changes'][number]
 
-function asLines(terminal: Terminal, lineOf: (at: Date, change: Change) => string, json: boolean): Output {
+const asJson = (at: Date, note: string): string => JSON.stringify({ at: at.toISOString(), note })
+const asText = (at: Date, note: string): string => `${at.toISOString().slice(11, 23)}  ${note}`
+
+/** @param opening what to say once the first look has succeeded, before anything changes */
+function asLines(
+  terminal: Terminal,
+  lineOf: (at: Date, change: Change) => string,
+  noteOf: (at: Date, note: string) => string,
+  opening?: string,
+): Output {
+  const tell = (note: string): void => terminal.tell(`${noteOf(new Date(), note)}\n`)
+  let unsaid = opening
   let told: string | undefined
   return {
     show({ changes }, note) {
+      if (unsaid !== undefined) tell(unsaid)
+      unsaid = undefined
       for (const change of changes) terminal.write(`${lineOf(new Date(), change)}\n`)
       // Each note once, and again if it returns later.
-      if (note !== undefined && note !== told) {
-        const at = new Date().toISOString()
-        terminal.tell(json ? `${JSON.stringify({ at, note })}\n` : `${at.slice(11, 23)}  ${note}\n`)
-      }
+      if (note !== undefined && note !== told) tell(note)
       told = note
     },
     close: () => undefined,
