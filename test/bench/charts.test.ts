@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { filledPage } from './report/page.ts'
+import { pageTables } from './report/page-tables.ts'
 import type { Recording } from './report/recording.ts'
 import { drawn } from './report/redraw.ts'
 
@@ -33,4 +34,12 @@ test('the page shows each chart, for light and for dark', () => {
 
 test('the page has no table that nobody has measured', () => {
   expect(page).not.toMatch(/-->\n<!-- end -->/)
+})
+
+test('each table that compares contestants has ours', () => {
+  // Those of the hand-off are ratios of ours.
+  const compares = (name: string): boolean => name !== 'handoff' && pageTables[name]?.scenario !== undefined
+  const tables = [...page.matchAll(/<!-- table: ([\w-]+) -->\n(.*?)<!-- end -->/gs)]
+  const without = tables.filter(([, name = '', rows = '']) => compares(name) && !rows.includes('| **leasehold'))
+  expect(without.map(([, name]) => name)).toEqual([])
 })

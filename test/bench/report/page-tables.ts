@@ -222,7 +222,12 @@ const ratio = (value: number): string =>
   Number.isNaN(value) ? '' : value >= 100 ? value.toFixed(0) : value.toPrecision(2)
 
 const withCommas = (value: number, digits: number): string =>
-  value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+  // What rounds to zero has no sign.
+  value.toLocaleString('en', {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+    signDisplay: 'negative',
+  })
 
 const markdown = ([head = [], ...rows]: readonly (readonly string[])[]): string =>
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
