@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
-import { all, listed, never, soak, soakAlone, soakOnly, workerd } from './test/suites.ts'
+import { all, filesAtOnce, listed, never, soak, soakAlone, soakOnly, workerd } from './test/suites.ts'
 import { ClosingLine } from './test/support/closing-line.ts'
 import { endWithRun } from './test/support/end-with-run.ts'
 import { LongestFirst } from './test/support/longest-first.ts'
@@ -64,9 +64,7 @@ const ofSoak = [
 
 export default defineConfig({
   test: {
-    // Tests mostly wait, for expiries and for processes: five of them keep the two processors of a small machine busy, three
-    // leave a third of their time unused.
-    maxWorkers: 5,
+    maxWorkers: filesAtOnce,
     sequence: { sequencer: LongestFirst },
     reporters: ['default', new ClosingLine()],
     projects: soaks ? ofSoak : suites,

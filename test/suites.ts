@@ -58,6 +58,12 @@ export const listed = { servers, edge, runtimes } as const
 /** What runs inside workerd: each folder is a project with its own configuration. They belong to `edge`. */
 export const workerd = ['test/runtimes/workerd', 'test/runtimes/watchdog'] as const
 
+/**
+ * How many test files run at once, in every project. Tests mostly wait, for expiries and for processes: five keep the two
+ * processors of a small machine busy, three leave a third of their time unused.
+ */
+export const filesAtOnce = 5
+
 /** All test files, except those that only a soak runs. */
 export const all = ['packages/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts']
 export const never = ['**/node_modules/**', '**/dist/**', '**/.types/**']

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { cloudflareTest } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
+import { filesAtOnce } from '../../suites.ts'
 
 /** Tests of Durable Objects, which run in workerd themselves. They have their own Redis, behind a gateway. */
 export default defineConfig({
@@ -18,7 +19,7 @@ export default defineConfig({
   test: {
     name: 'watchdog',
     // Like all other projects: otherwise these wait until all others are done, on a machine with two processors.
-    maxWorkers: 5,
+    maxWorkers: filesAtOnce,
     include: ['*.test.ts'],
     globalSetup: fileURLToPath(new URL('../../support/global-setup-workerd.ts', import.meta.url)),
     retry: 0,

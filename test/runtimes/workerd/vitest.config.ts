@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { cloudflareTest } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
+import { filesAtOnce } from '../../suites.ts'
 
 /** Tests that run inside workerd themselves. They reach Redis through a gateway that is started beside workerd. */
 export default defineConfig({
@@ -16,7 +17,7 @@ export default defineConfig({
   test: {
     name: 'workerd',
     // Like all other projects: otherwise these wait until all others are done, on a machine with two processors.
-    maxWorkers: 5,
+    maxWorkers: filesAtOnce,
     include: ['*.test.ts'],
     globalSetup: fileURLToPath(new URL('../../support/global-setup-workerd.ts', import.meta.url)),
     retry: 0,

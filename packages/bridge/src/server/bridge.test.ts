@@ -104,7 +104,7 @@ test('a quiet stream sends comments, and says when to come back', async () => {
   const line = linesOf(await bridge.request('/v1/events?key=quiet', { signal: client.signal }))
   onTestFinished(() => client.abort())
   const lines: (string | undefined)[] = []
-  // On a busy machine, they may come before the key's state, which has to be read first.
+  // On a busy machine, heartbeats may come before the key's state, which has to be read first.
   while (lines.filter((each) => each === ': heartbeat').length < 2) {
     lines.push(await line())
     expect(lines.at(-1)).toBeDefined()
