@@ -150,9 +150,9 @@ export class StandingCandidate implements Candidate {
    * @throws the error of its work, unless the work had been told to stop
    */
   async #lead(lease: Lease): Promise<boolean> {
-    const { context, key, work, tell } = this.#standing
+    const { context, key, work, stopWithinMs, tell } = this.#standing
     const { fence } = lease
-    const term = new Term(context.clock, lease, this.#standing.stopWithinMs)
+    const term = new Term(context.clock, lease, stopWithinMs)
     this.#term = term
     tell({ type: 'elected', key, fence })
     if (this.#stop.signal.aborted) term.end()

@@ -1,4 +1,4 @@
-import { follow, ManualClock } from '@leasehold/testkit'
+import { callUntil, follow, ManualClock } from '@leasehold/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { storeLike } from '../../../../test/support/store-like.ts'
 import { type CallDeadline, type LeaseStore, offerRecords } from '../adapter/index.ts'
@@ -602,9 +602,4 @@ it('bad options are refused by name, before anything is sent', async () => {
   expect(sent).toEqual([])
 })
 
-const unending = (): CallDeadline => ({
-  withinMs: 1_000,
-  isOver: false,
-  onOver: () => () => undefined,
-  signal: new AbortController().signal,
-})
+const unending = (): CallDeadline => callUntil(new AbortController().signal, 1_000)

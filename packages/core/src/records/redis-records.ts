@@ -27,7 +27,7 @@ import { parseRecord, toBase64 } from './record-text.ts'
 
 /** The records of a Redis store: one string beside each lock. Each call is one command. */
 export function redisRecords([transport, memory]: Makings, keys: KeyLayout): RecordStore {
-  async function run<Args extends string[], Keys extends string[], Each extends string[], O>(
+  function run<Args extends string[], Keys extends string[], Each extends string[], O>(
     script: Script<Args, Keys, Each>,
     args: Args,
     request: readonly [...keys: Keys, ...args: Each],
@@ -35,35 +35,25 @@ export function redisRecords([transport, memory]: Makings, keys: KeyLayout): Rec
     decode: (reply: ScriptReply) => O | Unknown | Refused,
     call: CallDeadline,
   ): Promise<O | Unknown | Refused> {
-    const outcome = only(runScript(transport, script, args, keyCount, [request], (it) => it, decode, call))
-    return (await outcome) as O | Unknown | Refused
+    return only(runScript(transport, script, args, keyCount, [request], (it) => it, decode, call)) as Promise<
+      O | Unknown | Refused
+    >
   }
   const of = (key: string): [lock: string, fences: string, record: string] => [
     keys.lock(key),
     keys.fence(key),
     workRecord(keys, key),
   ]
-  /** How a lock was freed. `told` is -2 if it was not freed now, and then nobody knows who heard of it. */
-  function freed(told: unknown): { announced: boolean; subscribers: number | null } | false {
-    const least = countsSubscribers(transport) ? 0 : 1
-    return typeof told === 'number' && { announced: told !== -1, subscribers: told < least ? null : told }
-  }
+  /** Reads how a lock was freed. `told` is -2 if it was not freed now, and then nobody knows who heard of it. */
+  const freed =
+    <T extends string>(type: T) =>
+    ([told]: readonly unknown[]): { type: T; announced: boolean; subscribers: number | null } | false => {
+      const least = countsSubscribers(transport) ? 0 : 1
+      return typeof told === 'number' && { type, announced: told !== -1, subscribers: told < least ? null : told }
+    }
 
-  const completed = decoder<CompleteOutcome>({
-    completed: ([told]) => {
-      const how = freed(told)
-      return how && { type: 'completed', ...how }
-    },
-    ...notMine,
-  })
-  const abandoned = decoder<AbandonOutcome>({
-    abandoned: ([told]) => {
-      const how = freed(told)
-      return how && { type: 'abandoned', ...how }
-    },
-    completed: 'itself',
-    ...notMine,
-  })
+  const completed = decoder<CompleteOutcome>({ completed: freed('completed'), ...notMine })
+  const abandoned = decoder<AbandonOutcome>({ abandoned: freed('abandoned'), completed: 'itself', ...notMine })
 
   return {
     async claim({ key, acquisitionId, ttlMs, fingerprint, keepMs, rerun }, call) {
