@@ -26,7 +26,7 @@ export function redisHandOver([transport, memory]: Makings, keys: KeyLayout): Ha
 }
 
 const resumeOutcome = decoder<ResumeOutcome>({
-  bare: ([token]) => {
+  bare: (token) => {
     const parsed = parseToken(token)
     return !!parsed && { type: 'granted', token: token as string, fence: parsed.fence }
   },

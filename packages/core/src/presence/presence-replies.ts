@@ -12,7 +12,7 @@ import { parseToken } from '../store/token.ts'
  */
 
 export const enterOutcome: (reply: ScriptReply) => EnterOutcome = decoder<EnterOutcome>({
-  bare: ([token]) => {
+  bare: (token) => {
     const fence = parseToken(token)?.fence
     return fence !== undefined && { type: 'granted', token: token as string, fence }
   },
@@ -26,7 +26,7 @@ export const enterOutcome: (reply: ScriptReply) => EnterOutcome = decoder<EnterO
 })
 
 export const renewOutcome: (reply: ScriptReply) => RenewOutcome = decoder<RenewOutcome>({
-  bare: ([word]) => word === 'renewed' && { type: word },
+  bare: (word) => word === 'renewed' && { type: word },
   gone: itself,
   superseded: itself,
   other: () => ({ type: 'gone' }),
@@ -34,7 +34,7 @@ export const renewOutcome: (reply: ScriptReply) => RenewOutcome = decoder<RenewO
 
 export const leaveOutcome = (transport: RedisTransport): ((reply: ScriptReply) => ReleaseOutcome) =>
   decoder<ReleaseOutcome>({
-    bare: ([told]) => {
+    bare: (told) => {
       const least = countsSubscribers(transport) ? 0 : 1
       if (typeof told !== 'number') return false
       return { type: 'released', announced: told !== -1, subscribers: told < least ? null : told }

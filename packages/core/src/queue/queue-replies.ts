@@ -41,7 +41,7 @@ const otherKind =
 
 export function acquireOutcome({ kind, permits }: QueuedAcquireRequest): (reply: ScriptReply) => QueuedAcquireOutcome {
   return decoder<QueuedAcquireOutcome>({
-    bare: ([token]) => {
+    bare: (token) => {
       const fence = parseToken(token)?.fence
       return fence !== undefined && { type: 'granted', token: token as string, fence }
     },
@@ -65,21 +65,21 @@ export const lookOutcome: (reply: ScriptReply) => LookOutcome = decoder<LookOutc
 })
 
 export const leaveOutcome: (reply: ScriptReply) => LeaveOutcome = decoder<LeaveOutcome>({
-  bare: ([word]) => word === 'left' && { type: word },
+  bare: (word) => word === 'left' && { type: word },
   absent: itself,
   // Whatever is there, this waiter is not in it.
   other: () => ({ type: 'absent' }),
 })
 
 export const renewOutcome: (reply: ScriptReply) => RenewOutcome = decoder<RenewOutcome>({
-  bare: ([word]) => word === 'renewed' && { type: word },
+  bare: (word) => word === 'renewed' && { type: word },
   gone: itself,
   other: () => ({ type: 'superseded' }),
 })
 
 export const releaseOutcome = (transport: RedisTransport): ((reply: ScriptReply) => ReleaseOutcome) =>
   decoder<ReleaseOutcome>({
-    bare: ([told]) => {
+    bare: (told) => {
       const least = countsSubscribers(transport) ? 0 : 1
       return isNumber(told) && { type: 'released', announced: told !== -1, subscribers: told < least ? null : told }
     },
@@ -92,7 +92,7 @@ export const releaseOutcome = (transport: RedisTransport): ((reply: ScriptReply)
 
 export const resizeOutcome = (asked: QueueKind): ((reply: ScriptReply) => ResizeOutcome) =>
   decoder<ResizeOutcome>({
-    bare: ([word]) => word === 'resized' && { type: word },
+    bare: (word) => word === 'resized' && { type: word },
     kind: otherKind(asked),
     other: notALock,
   })

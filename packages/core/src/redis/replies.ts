@@ -17,11 +17,13 @@ import { countsSubscribers } from './run-script.ts'
  * clients resolve with something else when aborted, and some turn "123" into a number.
  */
 
-/**
- * What each word of a script's reply means. A function returns false for details that do not fit the word. A bare value
- * is the detail of the word `bare`.
- */
-type Meanings<O> = Readonly<Record<string, ((details: readonly unknown[], resent: boolean) => O | false) | Itself>>
+/** What a script's replies mean. A function returns false for what does not fit. */
+interface Meanings<O> {
+  /** What a bare value means. */
+  readonly bare?: (value: unknown, resent: boolean) => O | false
+  /** What a list means that begins with this word, given the details behind it. */
+  readonly [word: string]: ((details: readonly unknown[], resent: boolean) => O | false) | Itself | undefined
+}
 
 /** The meaning of a word that is an outcome's type and needs no details. */
 export const itself = 'itself'
@@ -37,14 +39,13 @@ export const decoder =
     if (reply.type === 'unknown') return reply
     if (reply.type === 'error') return serverError(reply)
     const { value, resent } = reply
-    const isList = Array.isArray(value)
-    const word: unknown = isList ? value[0] : 'bare'
-    const details: readonly unknown[] = isList ? value.slice(1) : [value]
-    const message = word === 'failed' ? String(details[0]) : ''
+    if (!Array.isArray(value)) return meanings.bare?.(value, resent) || garbled
+    const [word, detail] = value
+    const message = word === 'failed' ? `${detail}` : ''
     // Only WRONGTYPE says that something else is stored there. Other errors, such as a missing permission, do not.
     const meaning = meanings[message.includes('WRONGTYPE') ? 'other' : (word as string)]
     if (meaning === itself) return { type: word } as O
-    return meaning?.(details, resent) || (message ? serverError({ type: 'error', message, resent }) : garbled)
+    return meaning?.(value.slice(1), resent) || (message ? serverError({ type: 'error', message, resent }) : garbled)
   }
 
 /** The outcome of a request that could not be sent. */
@@ -80,7 +81,7 @@ export const notALock = (): Refused => ({
 })
 
 export const acquireOutcome: (reply: ScriptReply) => AcquireOutcome = decoder<AcquireOutcome>({
-  bare: ([token]) => {
+  bare: (token) => {
     const fence = fenceOf(token)
     return fence > 0 && { type: 'granted', token: token as string, fence }
   },
@@ -96,7 +97,7 @@ export const acquireOutcome: (reply: ScriptReply) => AcquireOutcome = decoder<Ac
 })
 
 export const renewOutcome: (reply: ScriptReply) => RenewOutcome = decoder<RenewOutcome>({
-  bare: ([word]) => word === 'renewed' && { type: word },
+  bare: (word) => word === 'renewed' && { type: word },
   gone: itself,
   superseded: itself,
   other: () => ({ type: 'superseded' }),
@@ -107,7 +108,7 @@ const notMine = (_: unknown, resent: boolean): ReleaseOutcome => ({ type: 'super
 /** If the server counts only some of the subscribers, a count of zero says nothing. */
 export const releaseOutcome = (transport: RedisTransport): ((reply: ScriptReply) => ReleaseOutcome) =>
   decoder<ReleaseOutcome>({
-    bare: ([told]) => {
+    bare: (told) => {
       const least = countsSubscribers(transport) ? 0 : 1
       return isNumber(told) && { type: 'released', announced: told !== -1, subscribers: told < least ? null : told }
     },
@@ -119,7 +120,7 @@ export const releaseOutcome = (transport: RedisTransport): ((reply: ScriptReply)
   })
 
 export const revokeOutcome: (reply: ScriptReply) => RevokeOutcome = decoder<RevokeOutcome>({
-  bare: ([told]) => isNumber(told) && { type: 'revoked' },
+  bare: (told) => isNumber(told) && { type: 'revoked' },
   revoked: itself,
   // Its holder released it first.
   released: () => ({ type: 'free' }),
