@@ -6,7 +6,6 @@ import type { Grant } from '../lease/grant.ts'
 import type { Plan } from '../options.ts'
 import type { Instant } from '../timing/validity.ts'
 import { alike, briefFences, fences } from './figures.ts'
-import { HandOffs } from './hand-offs.ts'
 import type { Caller } from './waiting-line.ts'
 
 /** The calls of this process for one key; a competitor is one of them. */
@@ -15,7 +14,7 @@ export interface Contest {
   readonly known: Knowledge
   /** The grant by which one of these calls holds the key. */
   readonly grant: Grant | undefined
-  hold(grant: Grant, handOffs: HandOffs): void
+  hold(grant: Grant, fences: number): void
   onFinding(): void
   onEnd(competitor: Competitor): void
 }
@@ -86,7 +85,7 @@ export class Competitor implements Terms {
   }
 
   onGrant(grant: Grant): void {
-    this.#contest.hold(grant, new HandOffs(this.fences))
+    this.#contest.hold(grant, this.fences)
   }
 
   onEnd(): void {

@@ -8,7 +8,7 @@ export const callsPerMs = 1_000
 /** The hand-offs in a run, before other processes get a chance. A brief run has more of them. */
 export const mostHandOffs = 16
 /** The most hand-offs in a brief run. */
-export const mostBriefHandOffs = 64
+const mostBriefHandOffs = 64
 /**
  * A run is brief for this long, in milliseconds. Others lose no more time to it than they get as a head start.
  */

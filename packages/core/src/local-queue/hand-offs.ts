@@ -1,7 +1,7 @@
 import type { Grant } from '../lease/grant.ts'
 import type { Plan } from '../options.ts'
 import { elapsedMs, type Instant } from '../timing/validity.ts'
-import { briefRunMs, longestRunMs, mostBriefHandOffs, mostHandOffs } from './figures.ts'
+import { briefRunMs, longestRunMs, mostHandOffs } from './figures.ts'
 
 /**
  * A run of hand-offs: how many hand-offs of one grant this process has made, and since when. When the lock is passed on, the
@@ -9,7 +9,7 @@ import { briefRunMs, longestRunMs, mostBriefHandOffs, mostHandOffs } from './fig
  */
 export class HandOffs {
   /** The most hand-offs in the run while it is brief: as many as the grant has fences for. */
-  #most: number
+  #most = 0
   #count = 0
   /** When this process made the first hand-off of the grant, and the first since the lock was last free. */
   #begunAt: Instant | undefined
@@ -17,8 +17,18 @@ export class HandOffs {
   /** The lock has been passed on, so it has not been free since the run began. */
   hasPassed = false
 
-  constructor(fences: number) {
+  /**
+   * Begins with a new grant.
+   *
+   * @param fences   how many are reserved with the grant
+   * @param passedAt when the lock was passed on; omitted if it was free before
+   */
+  begin(fences: number, passedAt?: Instant): void {
     this.#most = fences - 1
+    this.#count = 0
+    this.#begunAt = undefined
+    this.#notFreeSince = passedAt && (this.#notFreeSince ?? passedAt)
+    this.hasPassed = !!passedAt
   }
 
   /** Counts a hand-off. */
@@ -26,15 +36,6 @@ export class HandOffs {
     this.#count++
     this.#begunAt ??= now
     this.#notFreeSince ??= now
-  }
-
-  /** The lock was passed on. */
-  pass(now: Instant): void {
-    this.#most = mostBriefHandOffs
-    this.#count = 0
-    this.#begunAt = undefined
-    this.#notFreeSince ??= now
-    this.hasPassed = true
   }
 
   /** Whether the run has reached its limit in number or in time: then other processes get a chance. */

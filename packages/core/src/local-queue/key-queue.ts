@@ -9,7 +9,7 @@ import { jitter } from '../timing/backoff.ts'
 import { elapsedMs, type Instant, instant, waitedMs } from '../timing/validity.ts'
 import { patienceMs, restHintMs } from '../waiting/pacing.ts'
 import { Competitor, type Contest, slackMs } from './competitor.ts'
-import { briefFences, fences, headStartMs, pollersHeadStartMs } from './figures.ts'
+import { briefFences, headStartMs, pollersHeadStartMs } from './figures.ts'
 import { giveTo, HandOffs, suits } from './hand-offs.ts'
 import { type CheckedCalls, HolderCheck } from './holder-check.ts'
 import { type Caller, type WaitingCall, WaitingLine } from './waiting-line.ts'
@@ -38,7 +38,7 @@ export class KeyQueue implements CheckedCalls, Contest {
 
   #grant: Grant | undefined
   /** The present run of hand-offs of the grant. */
-  #handOffs = new HandOffs(fences)
+  readonly #handOffs = new HandOffs()
   /** The event `wanted` has been emitted for the present holder. */
   #wanted = false
   #headStart: { readonly pauseMs: number; cancel(): void } | undefined
@@ -69,8 +69,13 @@ export class KeyQueue implements CheckedCalls, Contest {
     return this.#grant || this.#covers(caller) ? this.#waitInLine(caller) : this.#addCompetitor(caller).run(since)
   }
 
-  /** The store has granted the key to one of our calls. */
-  hold(grant: Grant, handOffs: HandOffs): void {
+  /**
+   * The store has granted the key to one of our calls.
+   *
+   * @param fences   how many are reserved with the grant
+   * @param passedAt when the lock was passed on; omitted if it was free before
+   */
+  hold(grant: Grant, fences: number, passedAt?: Instant): void {
     const former = this.#grant
     if (former && former.fence > grant.fence) {
       // This answer came late: our present holder's grant is newer, so this grant has ended already.
@@ -78,7 +83,7 @@ export class KeyQueue implements CheckedCalls, Contest {
       return
     }
     this.#grant = grant
-    this.#handOffs = handOffs
+    this.#handOffs.begin(fences, passedAt)
     this.#wanted = false
     this.known.finding = 'held'
     this.#endHeadStart()
@@ -158,8 +163,7 @@ export class KeyQueue implements CheckedCalls, Contest {
       const grant = new Grant(clock, key, granted.token, granted.fence, { sentAt, ttlMs })
       if (grant.remainingMs(now) >= first.plan.minValidityMs) {
         this.line?.leave(first)
-        this.#handOffs.pass(now)
-        this.hold(grant, this.#handOffs)
+        this.hold(grant, briefFences, now)
         first.resolve({ grant, at: now, waitedMs: Math.round(elapsedMs(now, first.since)), commands: 1, lateGrants: 0 })
         return
       }

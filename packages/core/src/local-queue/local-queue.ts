@@ -7,7 +7,6 @@ import { closedError } from '../open-work.ts'
 import type { Plan } from '../options.ts'
 import type { Instant } from '../timing/validity.ts'
 import { fences, mostIdle } from './figures.ts'
-import { HandOffs } from './hand-offs.ts'
 import { KeyQueue } from './key-queue.ts'
 
 /**
@@ -56,7 +55,7 @@ export function localQueue(context: Context): LocalQueue {
   async function tryOnce(plan: Plan, since: Instant): Promise<Acquired> {
     const acquired = await acquireAlone(context, plan, since, fences)
     if (!acquired.grant) return { ...acquired, heldHere: queues.get(plan.key)?.grant !== undefined }
-    queueFor(plan.key).hold(acquired.grant, new HandOffs(fences))
+    queueFor(plan.key).hold(acquired.grant, fences)
     return acquired
   }
 
