@@ -98,20 +98,19 @@ export interface Settings extends Omit<Plan, 'budget'> {
  */
 export function planFor(key: string, settings: Settings, waitMs: number = settings.waitMs): Plan {
   checkKey(key)
-  const { budget: given } = settings
-  demandBudget(given)
-  const budget = typeof given === 'number' ? { left: given } : given
-  return { ...settings, key, waitMs, budget }
+  return { ...settings, key, waitMs, budget: budgetOf(settings.budget) }
 }
 
 /** @throws InvalidOptionError for a budget that allows no command. A shared one may have been used up. */
-function demandBudget(budget: unknown): void {
-  const left = typeof budget === 'number' ? budget : Object(budget).left
+function budgetOf(given: number | Budget): Budget {
+  const budget = typeof given === 'number' ? { left: given } : given
+  const left: unknown = Object(budget).left
   demandOption(
     typeof left === 'number' && left >= 1,
     'budget',
     'at least 1; if it is used up, let the bridge wake waiters',
   )
+  return budget
 }
 
 /** Returns the settings of a call. For calls without options of their own, they are checked once. */
@@ -148,7 +147,7 @@ function settingsOf(...layers: readonly (AcquireOptions | undefined)[]): Setting
     longHeld = 60_000,
     recheck,
     strategy = defaultStrategy,
-    budget = Infinity,
+    budget = { left: Infinity },
     queue,
     ...unknown
   } = merged(layers)
@@ -156,7 +155,7 @@ function settingsOf(...layers: readonly (AcquireOptions | undefined)[]): Setting
   const { minTtlMs, watchFor } = Object(renew) as Partial<Watchdog>
   demandOption(!!watchFor || typeof renew === 'boolean', 'renew', 'true, false or a watchdog')
   demandOption(typeof strategy?.delayMs === 'function', 'strategy', 'an object with delayMs', strategy)
-  demandBudget(budget)
+  budgetOf(budget)
   demandOption(queue === undefined || !!Object(queue).sharedFor, 'queue', 'fifo() or priority()')
   demandOption(signal === undefined || signal instanceof AbortSignal, 'signal', 'an AbortSignal')
 
