@@ -3,16 +3,31 @@ import type { CallDeadline } from '@leasehold/core/adapter'
 /**
  * Makes the deadline that a store or transport takes from a signal of your own: it is over when the signal is aborted.
  */
-export const callUntil = (signal: AbortSignal, withinMs = 60_000): CallDeadline => ({
-  withinMs,
-  get isOver() {
-    return signal.aborted
-  },
-  onOver(callback) {
+export function callUntil(signal: AbortSignal, withinMs = 60_000): CallDeadline {
+  const withdrawals = new Map<object, () => void>()
+
+  function onOver(callback: () => void): () => void {
     const told = (): void => callback()
     if (signal.aborted) callback()
     else signal.addEventListener('abort', told, { once: true })
     return () => signal.removeEventListener('abort', told)
-  },
-  signal,
-})
+  }
+
+  return {
+    withinMs,
+    get isOver() {
+      return signal.aborted
+    },
+    onOver,
+    add: (listener) =>
+      void withdrawals.set(
+        listener,
+        onOver(() => listener.onSpanEnd()),
+      ),
+    remove(listener) {
+      withdrawals.get(listener)?.()
+      withdrawals.delete(listener)
+    },
+    signal,
+  }
+}

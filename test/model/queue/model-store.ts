@@ -1,4 +1,4 @@
-import type { CallDeadline, LeaseStore } from '@leasehold/core/adapter'
+import { Call, type LeaseStore } from '@leasehold/core/adapter'
 import { MemoryStore } from '../../../packages/core/src/memory/memory-store.ts'
 import type { LockQueue } from '../../../packages/core/src/memory/queue/lock-queue.ts'
 import { openTables, type Tables } from '../../../packages/core/src/memory/tables.ts'
@@ -74,22 +74,16 @@ export class ModelStore {
   async #call(verb: Verb, request: unknown): Promise<unknown> {
     const queue = this.#queue
     const store = this.#store
-    if (verb === 'acquire') return queue.acquire(request as never, endless)
-    if (verb === 'look') return (await queue.look([request as never], endless))[0]
-    if (verb === 'leave') return queue.leave(request as never, endless)
-    if (verb === 'renew') return (await queue.renew([request as never], endless))[0]
-    if (verb === 'release') return (await queue.release([request as never], endless))[0]
-    if (verb === 'resize') return queue.resize(key, (request as Request<'resize'>).kind, endless)
-    if (verb === 'plain acquire') return (await store.acquire([request as never], endless))[0]
-    if (verb === 'plain renew') return (await store.renew([request as never], endless))[0]
-    return (await store.release([request as never], endless))[0]
+    // Endless: the model gives up by itself.
+    const call = new Call(Infinity)
+    if (verb === 'acquire') return queue.acquire(request as never, call)
+    if (verb === 'look') return (await queue.look([request as never], call))[0]
+    if (verb === 'leave') return queue.leave(request as never, call)
+    if (verb === 'renew') return (await queue.renew([request as never], call))[0]
+    if (verb === 'release') return (await queue.release([request as never], call))[0]
+    if (verb === 'resize') return queue.resize(key, (request as Request<'resize'>).kind, call)
+    if (verb === 'plain acquire') return (await store.acquire([request as never], call))[0]
+    if (verb === 'plain renew') return (await store.renew([request as never], call))[0]
+    return (await store.release([request as never], call))[0]
   }
-}
-
-/** Endless, because the model gives up by itself. */
-const endless: CallDeadline = {
-  withinMs: Infinity,
-  isOver: false,
-  onOver: () => () => undefined,
-  signal: new AbortController().signal,
 }

@@ -1,6 +1,7 @@
 import { replyAfter, replyLost, requestAfter, requestLost } from '@leasehold/testkit'
 import { describe, expect, it } from 'vitest'
 import { queueing } from '../../test/queueing.ts'
+import { Call } from '../timing/call-deadline.ts'
 
 describe('a queued waiter is granted', () => {
   it('within a recheck although no message is delivered', async () => {
@@ -216,4 +217,4 @@ describe('a queued waiter whose tries stay unanswered', () => {
   })
 })
 
-const call = { withinMs: 1_000, isOver: false, onOver: () => () => undefined, signal: new AbortController().signal }
+const call = new Call(1_000)

@@ -1,4 +1,4 @@
-import { Span } from './span.ts'
+import { Span, type SpanListener } from './span.ts'
 
 /** How long the caller of a store or server waits. Every call carries one. */
 export interface CallDeadline {
@@ -11,6 +11,10 @@ export interface CallDeadline {
    * caller, so it must not throw. Returns a function that withdraws it.
    */
   onOver(callback: () => void): () => void
+  /** Like `onOver`, for an object: a call that every lock makes needs no closures then. */
+  add(listener: SpanListener): void
+  /** Withdraws a listener. */
+  remove(listener: SpanListener): void
   /**
    * Aborted when the caller stops waiting. It is made on first read, because a signal costs more than the rest of a
    * call: read it only for a client that needs one.

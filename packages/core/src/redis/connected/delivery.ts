@@ -28,6 +28,12 @@ export async function untilReady<C extends object>(
   return undefined
 }
 
+/** Whoever began several deliveries. */
+export interface Recipient {
+  /** Called once for each delivery: when the call is answered, given up, or will not be sent. */
+  onReply(reply: ScriptReply, at: number): void
+}
+
 /**
  * One call on its way to the server and back.
  *
@@ -39,19 +45,21 @@ export class Delivery<C extends object> {
   readonly #route: Route<C>
   readonly #call: ScriptCall
   readonly #deadline: CallDeadline
-  readonly #onEnd: (reply: ScriptReply) => void
+  readonly #recipient: Recipient
+  readonly #at: number
   #isHandedOver = false
   #sent: Sent | undefined
   /** The line that the client sends the call on, if known. */
   #line: object | undefined
   #reply: ScriptReply | undefined
 
-  /** @param onEnd called once, when the call is answered, given up, or will not be sent */
-  constructor(route: Route<C>, call: ScriptCall, deadline: CallDeadline, onEnd: (reply: ScriptReply) => void) {
+  /** @param at what the recipient knows it by */
+  constructor(route: Route<C>, call: ScriptCall, deadline: CallDeadline, recipient: Recipient, at: number) {
     this.#route = route
     this.#call = call
     this.#deadline = deadline
-    this.#onEnd = onEnd
+    this.#recipient = recipient
+    this.#at = at
   }
 
   /** The client has the call, and may have sent it. */
@@ -113,7 +121,7 @@ export class Delivery<C extends object> {
   #end(reply: ScriptReply): void {
     if (this.#reply) return
     this.#reply = reply
-    this.#onEnd(reply)
+    this.#recipient.onReply(reply, this.#at)
   }
 }
 
