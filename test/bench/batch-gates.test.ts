@@ -54,7 +54,7 @@ describe.each([
   })
 })
 
-test('a lock around no work, 16 at a time, allocates no more than 14.5 kB', async () => {
+test('a lock around no work, 16 at a time, allocates no more than 12.5 kB', async () => {
   await using crew = await startCrew(1, leasehold, server.port, roomyYoung)
-  expect(await crew.members[0]?.allocations({ inFlight: 16, count: 320, warmUp: 3_200 })).toBeLessThanOrEqual(14_500)
+  expect(await crew.members[0]?.allocations({ inFlight: 16, count: 1_600, warmUp: 16_000 })).toBeLessThanOrEqual(12_500)
 })

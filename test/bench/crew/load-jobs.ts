@@ -63,6 +63,8 @@ export interface Look {
 
 /** How long a loop may keep waiting when its time is up. */
 const graceMs = 1_000
+/** How many locks are taken at once to warm up. */
+const warmUpLoops = 16
 /** The number of series whose median is reported as the allocations. */
 const allocationSeries = 7
 
@@ -108,18 +110,20 @@ export function loadJobs(locks: Locks) {
      * within a series, so the process needs a young generation that is larger than a series; see `roomyYoung`.
      */
     async allocations({ inFlight, count, warmUp }: AllocationOrder): Promise<number> {
-      const run = async (total: number): Promise<void> => {
+      const run = async (total: number, loops = inFlight): Promise<void> => {
         const loop = async (key: string): Promise<void> => {
-          for (let turn = 0; turn < total; turn += inFlight) await once(key)
+          for (let turn = 0; turn < total; turn += loops) await once(key)
         }
-        await Promise.all(Array.from({ length: inFlight }, (_, index) => loop(`allocations-${index}`)))
+        await Promise.all(Array.from({ length: loops }, (_, index) => loop(`allocations-${index}`)))
       }
       const series = async (): Promise<number> => {
         const before = await heapBytes()
         await run(count)
         return (process.memoryUsage().heapUsed - before) / count
       }
-      await run(warmUp)
+      // Many at once are sooner done. One series more is for what only this number runs.
+      await run(warmUp, Math.max(inFlight, warmUpLoops))
+      await run(count)
       const all: number[] = []
       while (all.length < allocationSeries) all.push(await series())
       return median(all)
