@@ -21,6 +21,17 @@ describe('a span', () => {
     expect(callback).not.toHaveBeenCalled()
   })
 
+  it('tells listeners that are objects, except those that were removed', () => {
+    const span = new Span()
+    const [told, removed] = [{ onSpanEnd: vi.fn() }, { onSpanEnd: vi.fn() }]
+    span.add(told)
+    span.add(removed)
+    span.remove(removed)
+    span.end()
+    expect(told.onSpanEnd).toHaveBeenCalledOnce()
+    expect(removed.onSpanEnd).not.toHaveBeenCalled()
+  })
+
   it('tells every listener, though one withdraws another meanwhile', () => {
     const span = new Span()
     const told: string[] = []
