@@ -147,6 +147,7 @@ function settingsOf(...layers: readonly (AcquireOptions | undefined)[]): Setting
     longHeld = 60_000,
     recheck,
     strategy = defaultStrategy,
+    // Calls share it. It stays infinite, however much they use.
     budget = { left: Infinity },
     queue,
     ...unknown
@@ -155,6 +156,7 @@ function settingsOf(...layers: readonly (AcquireOptions | undefined)[]): Setting
   const { minTtlMs, watchFor } = Object(renew) as Partial<Watchdog>
   demandOption(!!watchFor || typeof renew === 'boolean', 'renew', 'true, false or a watchdog')
   demandOption(typeof strategy?.delayMs === 'function', 'strategy', 'an object with delayMs', strategy)
+  // Only checked here: a number gives each call a budget of its own.
   budgetOf(budget)
   demandOption(queue === undefined || !!Object(queue).sharedFor, 'queue', 'fifo() or priority()')
   demandOption(signal === undefined || signal instanceof AbortSignal, 'signal', 'an AbortSignal')

@@ -19,11 +19,16 @@ export function callUntil(signal: AbortSignal, withinMs = 60_000): CallDeadline 
       return signal.aborted
     },
     onOver,
-    add: (listener) =>
-      void withdrawals.set(
-        listener,
-        onOver(() => listener.onSpanEnd()),
-      ),
+    add(listener) {
+      if (signal.aborted) listener.onSpanEnd()
+      else {
+        const withdraw = onOver(() => {
+          withdrawals.delete(listener)
+          listener.onSpanEnd()
+        })
+        withdrawals.set(listener, withdraw)
+      }
+    },
     remove(listener) {
       withdrawals.get(listener)?.()
       withdrawals.delete(listener)

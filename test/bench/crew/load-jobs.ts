@@ -121,7 +121,7 @@ export function loadJobs(locks: Locks) {
         await run(count)
         return (process.memoryUsage().heapUsed - before) / count
       }
-      // Many at once are sooner done. One series more is for what only this number runs.
+      // Many at once are done sooner. Then one series that is not counted, for what runs only with this number at once.
       await run(warmUp, Math.max(inFlight, warmUpLoops))
       await run(count)
       const all: number[] = []

@@ -32,8 +32,8 @@ export const uncontended: Scenario = {
 export const uncontendedTable = (client: Client, inFlight: number): string => `${client}, ${inFlight} in flight`
 
 /**
- * A series is long, because it takes half a megabyte itself. But its allocations have to fit into the young generation, even
- * at 50 kB per `withLock`.
+ * A series is long, because what it takes itself is counted with the locks. But its allocations have to fit into the young
+ * generation, even at 50 kB per `withLock`.
  */
 const allocations = { count: 1_600, warmUp: 16_000 }
 /** Beyond that a lock allocates no less: the cost of a socket read and write is already shared. */

@@ -28,7 +28,7 @@ export async function untilReady<C extends object>(
   return undefined
 }
 
-/** Whoever began several deliveries. */
+/** Whoever began one delivery or several. */
 export interface Recipient {
   /** Called once for each delivery: when the call is answered, given up, or will not be sent. */
   onReply(reply: ScriptReply, at: number): void
